@@ -48,6 +48,7 @@
     X(KIND_LOCAL_VOLUME, local_volume_kind) /* of drivers for the disks of nodes */ \
     X(KIND_CRON_JOB, cron_job_kind) \
     X(KIND_NAMESPACE, namespace_kind) \
+    X(KIND_REPLICATION_CONTROLLER, replication_controller_kind) \
     X(KIND_OTHER, other_kind)
 /* clang-format on */
 

@@ -25,6 +25,8 @@ static const ProcessFlag flags[] = {
      "Deployments that are synced at once (WL-3)"},
     {"concurrent-replicaset-syncs",          FLAG_INT,      AT(concurrent_syncs[KIND_REPLICA_SET]),          "5",
      "ReplicaSets that are synced at once (WL-3)"},
+    {"concurrent-rc-syncs",                  FLAG_INT,      AT(concurrent_syncs[KIND_REPLICATION_CONTROLLER]), "5",
+     "ReplicationControllers that are synced at once (WL-3)"},
     {"concurrent-daemonset-syncs",           FLAG_INT,      AT(concurrent_syncs[KIND_DAEMON_SET]),           "2",
      "DaemonSets that are synced at once (WL-3)"},
     {"concurrent-job-syncs",                 FLAG_INT,      AT(concurrent_syncs[KIND_JOB]),                 "5",

@@ -63,5 +63,6 @@ const ModelClass *const model_classes[] = {
     &local_static_class,
     &cron_job_controller_class,
     &namespace_controller_class,
+    &replication_controller_class,
     NULL,
 };

@@ -8,6 +8,8 @@
 /* clang-format off */
 static const KubectlKind kinds[] = {
     {"Pod", "v1", "pods", "po", TRUE, TRUE, pod_columns, describe_pod},
+    {"ReplicationController", "v1", "replicationcontrollers", "rc", TRUE, TRUE,
+     replica_set_columns, describe_replica_set},
     {"Service", "v1", "services", "svc", TRUE, TRUE, service_columns, NULL},
     {"DaemonSet", "apps/v1", "daemonsets", "ds", TRUE, TRUE, daemon_set_columns, describe_daemon_set},
     {"Deployment", "apps/v1", "deployments", "deploy", TRUE, TRUE, deployment_columns, describe_deployment},

@@ -119,7 +119,7 @@ static const KindRow kind_rows[] = {
     {"pod",                   "v1",                     FALSE},
     {"Deployment",            "apps/v1",                TRUE },
     {"ReplicaSet",            "apps/v1",                TRUE },
-    {"ReplicationController", "v1",                     FALSE},
+    {"ReplicationController", "v1",                     TRUE },
     {"StorageClass",          "storage.k8s.io/v2",      FALSE},
 };
 

@@ -69,14 +69,14 @@ cat >"$scratch/dump.yaml" <<EOF
 apiVersion: v1
 kind: List
 items:
-- {apiVersion: v1, kind: ReplicationController, metadata: {name: a, uid: aaaaaaaa-0000-4000-8000-000000000001}}
+- {apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: a, uid: aaaaaaaa-0000-4000-8000-000000000001}, provisioner: x.example.com}
 - {apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: b, uid: aaaaaaaa-0000-4000-8000-000000000002}}
 - {apiVersion: v1, kind: ConfigMap, metadata: {name: c, uid: aaaaaaaa-0000-4000-8000-000000000003}}
 - {apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: d, uid: aaaaaaaa-0000-4000-8000-000000000004}}
 EOF
-run 0 check "$scratch/dump.yaml" && said 'warning: .*dump.yaml:6: ReplicationController/a: ReplicationController is not simulated' &&
+run 0 check "$scratch/dump.yaml" && said 'warning: .*dump.yaml:6: StorageClass/a: there is no driver' &&
     said 'ignored: 2 of kind Ingress, the first Ingress/b (.*dump.yaml:7)' && said 'ignored: 1 of kind ConfigMap' &&
-    run 0 run "$scratch/dump.yaml" && said 'warning: .*ReplicationController/a'
+    run 0 run "$scratch/dump.yaml" && said 'warning: .*StorageClass/a'
 result $? "warnings and ignored kinds of a dump"
 run 2 check --set spec.seed=2 "$small" && complained 'is a sweep'
 result $? "--set is of scenarios"

@@ -108,17 +108,6 @@ put_in_namespace(json_t *object)
         json_object_set_new(metadata, "namespace", json_string(NAMESPACE));
 }
 
-/* Kinds that scenarios refuse, because what follows from them would be missing. */
-static gboolean
-is_modelled(const json_t *object)
-{
-    static const char *const refused[] = {"ReplicationController", NULL};
-    const char *kind = text_at(object, NULL, "kind");
-    ObjectKind found;
-
-    return kind == NULL || !g_strv_contains(refused, kind) || kind_find(NULL, kind, &found);
-}
-
 json_t *
 timeline_objects(const json_t *list)
 {
@@ -126,11 +115,6 @@ timeline_objects(const json_t *list)
     size_t i;
 
     json_array_foreach(list, i, object) {
-        if (!is_modelled(object)) {
-            printf("  note: not modelled: %s %s\n", text_at(object, NULL, "kind"),
-                   text_at(object, "metadata", "name"));
-            continue;
-        }
         json_t *copy = json_deep_copy(object);
         put_in_namespace(copy);
         json_array_append_new(objects, copy);

@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "workload-private.h"
 
+/* The types of both kinds are equal but for the selector. Fields with references stand first. */
+/* clang-format off */
+#define REPLICA_SET_FIELDS \
+    FIELD("spec.template", field_pod_template, ReplicaSet, template, FIELD_REQUIRED), \
+    FIELD("spec.replicas", field_int, ReplicaSet, replicas, FIELD_SPEC), \
+    FIELD("spec.minReadySeconds", field_count, ReplicaSet, min_ready_s, FIELD_SPEC), \
+    FIELD("status.observedGeneration", field_count, ReplicaSet, observed_generation, FIELD_STATUS), \
+    FIELD("status.replicas", field_int, ReplicaSet, status_replicas, FIELD_STATUS), \
+    FIELD("status.fullyLabeledReplicas", field_count, ReplicaSet, fully_labeled_replicas, FIELD_STATUS), \
+    FIELD("status.readyReplicas", field_count, ReplicaSet, ready_replicas, FIELD_STATUS), \
+    FIELD("status.availableReplicas", field_count, ReplicaSet, available_replicas, FIELD_STATUS), \
+    FIELD("status.conditions[ReplicaFailure]", field_workload_condition, ReplicaSet, replica_failure, FIELD_STATUS), \
+    FIELDS_END
+
 static const Field replica_set_fields[] = {
-    /* clang-format off */
     FIELD("spec.selector", field_label_selector, ReplicaSet, selector, FIELD_REQUIRED),
-    FIELD("spec.template", field_pod_template, ReplicaSet, template, FIELD_REQUIRED),
-    FIELD("spec.replicas", field_int, ReplicaSet, replicas, FIELD_SPEC),
-    FIELD("spec.minReadySeconds", field_count, ReplicaSet, min_ready_s, FIELD_SPEC),
-    FIELD("status.observedGeneration", field_count, ReplicaSet, observed_generation, FIELD_STATUS),
-    FIELD("status.replicas", field_int, ReplicaSet, status_replicas, FIELD_STATUS),
-    FIELD("status.fullyLabeledReplicas", field_count, ReplicaSet, fully_labeled_replicas, FIELD_STATUS),
-    FIELD("status.readyReplicas", field_count, ReplicaSet, ready_replicas, FIELD_STATUS),
-    FIELD("status.availableReplicas", field_count, ReplicaSet, available_replicas, FIELD_STATUS),
-    FIELD("status.conditions[ReplicaFailure]", field_workload_condition, ReplicaSet, replica_failure, FIELD_STATUS),
-    FIELDS_END,
-    /* clang-format on */
+    REPLICA_SET_FIELDS,
 };
+/* clang-format on */
 
 static void
 replica_set_set_defaults(Object *object)
@@ -54,4 +58,82 @@ const KindClass replica_set_kind = {
     .workload = &replica_set_workload,
     .set_defaults = replica_set_set_defaults,
     .check = replica_set_check,
+};
+
+/* ---- ReplicationController: the same with a map of labels for a selector ---- */
+
+static void
+map_selector_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    g_autoptr(StringMap) pairs = NULL;
+
+    field_string_map.parse(parser, value, &pairs);
+    if (pairs != NULL && pairs->n_pairs > 0)
+        *(LabelSelector **)field = label_selector_with_pairs(NULL, pairs);
+}
+
+static json_t *
+map_selector_to_json(const void *field)
+{
+    json_auto_t *selector = field_label_selector.to_json(field);
+
+    return json_incref(json_object_get(selector, "matchLabels"));
+}
+
+FIELD_SHARED_DEFINE(LabelSelector, label_selector)
+
+static const FieldType field_map_selector = {
+    .name = "map of strings",
+    FIELD_SHARED(label_selector),
+    .parse = map_selector_parse,
+    .to_json = map_selector_to_json,
+};
+
+static const Field replication_controller_fields[] = {
+    /* clang-format off */
+    FIELD("spec.selector", field_map_selector, ReplicaSet, selector, FIELD_SPEC),
+    REPLICA_SET_FIELDS,
+    /* clang-format on */
+};
+
+/* WL-121 */
+static void
+replication_controller_finish(ApiParser *parser, const json_t *manifest, Object *object)
+{
+    ReplicaSet *controller = REPLICA_SET(object);
+    const StringMap *labels = controller->template == NULL ? NULL : controller->template->labels;
+
+    (void)parser;
+    (void)manifest;
+    if (labels == NULL || labels->n_pairs == 0)
+        return;
+    if (controller->selector == NULL)
+        controller->selector = label_selector_with_pairs(NULL, labels);
+    if (object->labels == NULL || object->labels->n_pairs == 0) {
+        string_map_unref(object->labels);
+        object->labels = string_map_ref(labels);
+    }
+}
+
+static const WorkloadClass replication_controller_workload = {
+    .controller = "replication-controller",
+    .selector = offsetof(ReplicaSet, selector),
+    .template = offsetof(ReplicaSet, template),
+    .wanted = offsetof(ReplicaSet, replicas),
+    .scales = TRUE,
+    .owns_pods = TRUE,
+};
+
+const KindClass replication_controller_kind = {
+    .kind = "ReplicationController",
+    .api_version = "v1",
+    .resource = "replicationcontrollers",
+    .size = sizeof(ReplicaSet),
+    .fields = replication_controller_fields,
+    .namespaced = TRUE,
+    .has_generation = TRUE,
+    .workload = &replication_controller_workload,
+    .set_defaults = replica_set_set_defaults,
+    .check = replica_set_check,
+    .finish = replication_controller_finish,
 };

@@ -351,6 +351,13 @@ init(void *data)
     begin(data, KIND_REPLICA_SET, "replicaset");
 }
 
+/* WL-120: in Kubernetes the ReplicaSet controller, too, behind an adapter. */
+static void
+replication_controller_init(void *data)
+{
+    begin(data, KIND_REPLICATION_CONTROLLER, "replicationmanager");
+}
+
 const ModelClass replica_set_controller_class = {
     .name = "replicaset-controller",
     .process = &kube_controller_manager_process,
@@ -361,4 +368,15 @@ const ModelClass replica_set_controller_class = {
     .clear = owner_controller_clear,
     .apply_change = apply_change,
     .rule_tables = (const RuleTable *const[]){&manage_rules, NULL},
+};
+
+const ModelClass replication_controller_class = {
+    .name = "replication-controller",
+    .process = &kube_controller_manager_process,
+    .size = sizeof(ReplicaSetController),
+    .event_source = "replication-controller",
+    .client_qps = kube_controller_manager_client_qps,
+    .init = replication_controller_init,
+    .clear = owner_controller_clear,
+    .apply_change = apply_change,
 };

@@ -438,12 +438,13 @@ imports_may_dangle(void **state)
         "\"3f0c9dfc-1d2e-4b8a-9c5e-0123456789ab\"}, \"spec\": {\"accessModes\": "
         "[\"ReadWriteOnce\"], "
         "\"storageClassName\": \"gone\", \"volumeName\": \"gone\", \"resources\": {\"requests\": "
-        "{\"storage\": \"1Gi\"}}}}, {\"apiVersion\": \"v1\", \"kind\": \"ReplicationController\", "
-        "\"metadata\": "
+        "{\"storage\": \"1Gi\"}}}}, {\"apiVersion\": \"storage.k8s.io/v1\", \"kind\": "
+        "\"StorageClass\", "
+        "\"provisioner\": \"x.example.com\", \"metadata\": "
         "{\"name\": \"web\", \"uid\": \"3f0c9dfc-1d2e-4b8a-9c5e-0123456789ac\"}}]}");
     g_autoptr(Scenario) scenario = load_file(files.file, NULL);
-    assert_int_equal(scenario->n_manifests, 1);
-    assert_int_equal(scenario->warnings->len, 1); /* of the controller */
+    assert_int_equal(scenario->n_manifests, 2);
+    assert_int_equal(scenario->warnings->len, 1); /* of the class */
 }
 
 /* ---- --set ---- */

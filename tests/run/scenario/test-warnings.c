@@ -23,8 +23,6 @@
     "{apiVersion: v1, kind: PersistentVolume, metadata: {name: pv, " UID(                          \
         6) "}, spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], csi: "               \
            "{driver: " driver ", volumeHandle: h}}}"
-#define CONTROLLER(name, n)                                                                        \
-    "{apiVersion: v1, kind: ReplicationController, metadata: {name: " name ", " UID(n) "}}"
 #define GOLD                                                                                       \
     "{apiVersion: storage.k8s.io/v1beta1, kind: VolumeAttributesClass, metadata: {name: "          \
     "gold, " UID(7) "}, driverName: known.example.com, parameters: {iops: '1'}}"
@@ -72,8 +70,6 @@ static const Case cases[] = {
     {"two drivers", "", "", CLASS_OF("a", "x.example.com", 1) ", " CLASS_OF("b", "y.example.com", 2),
      "StorageClass/a: there is no driver \"x.example.com\" (add it to spec.drivers)\n"
      "StorageClass/b: there is no driver \"y.example.com\" (add it to spec.drivers)\n"},
-    {"kinds that make objects", "", "", CONTROLLER("a", 1) ", " CONTROLLER("b", 2),
-     "ReplicationController/a: ReplicationController is not simulated: it makes and deletes no objects; 2 objects in all\n"},
     {"classes without their gate", "", MODIFIES RESIZER, GOLD,
      NO_GOLD "(spec.kubernetes.featureGates does not switch on VolumeAttributesClass)\n"},
     {"classes that a driver does not know", GATE, RESIZER, GOLD,

@@ -11,14 +11,17 @@
 /* cmocka wants the first three. */
 #include <cmocka.h>
 
-/* The ReplicaSet controller and a set "web". */
+/* The ReplicaSet controller and a set "web"; and the same with a ReplicationController. */
 
-const ModelClass *const model_classes[] = {&replica_set_controller_class, NULL};
+const ModelClass *const model_classes[] = {&replica_set_controller_class,
+                                           &replication_controller_class, NULL};
+static const ObjectKind kinds[] = {KIND_REPLICA_SET, KIND_REPLICATION_CONTROLLER};
+static ObjectKind tested;
 
 static void
 create_set(StorageWorld *world, int32_t replicas)
 {
-    ReplicaSet *set = REPLICA_SET(object_new(world_key(world, KIND_REPLICA_SET, "web")));
+    ReplicaSet *set = REPLICA_SET(object_new(world_key(world, tested, "web")));
 
     set->replicas = replicas;
     set->selector = world_selector(world, "web");
@@ -29,7 +32,7 @@ create_set(StorageWorld *world, int32_t replicas)
 static const ReplicaSet *
 stored_set(const StorageWorld *world)
 {
-    return REPLICA_SET_CONST(world_stored(world, KIND_REPLICA_SET, "web"));
+    return REPLICA_SET_CONST(world_stored(world, tested, "web"));
 }
 
 static gboolean
@@ -42,7 +45,7 @@ edit_replicas(Object *object, const void *replicas)
 static void
 scale(StorageWorld *world, int32_t replicas)
 {
-    storage_world_patch(world, world_key(world, KIND_REPLICA_SET, "web"), edit_replicas, &replicas);
+    storage_world_patch(world, world_key(world, tested, "web"), edit_replicas, &replicas);
 }
 
 static void
@@ -68,7 +71,7 @@ its_pods_are_the_templates(void **state)
 {
     StorageWorld world;
 
-    (void)state;
+    tested = *(const ObjectKind *)*state;
     begin(&world, 1);
     world_go_on(&world, SIM_SECOND);
     const Pod *pod = world_nth_pod(&world, 0);
@@ -99,7 +102,7 @@ slow_start(void **state)
         {9,  1, 9 },
     };
 
-    (void)state;
+    tested = *(const ObjectKind *)*state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         StorageWorld world;
         Refusal refusal = {.kind = KIND_POD, .from = rows[i].from, .n = rows[i].n};
@@ -128,7 +131,7 @@ bursts_of_500(void **state)
 {
     StorageWorld world;
 
-    (void)state;
+    tested = *(const ObjectKind *)*state;
     begin(&world, 700);
     storage_world_log(&world);
     world_go_on(&world, SIM_SECOND);
@@ -157,7 +160,7 @@ what_goes_is_replaced_at_once(void **state)
 {
     StorageWorld world;
 
-    (void)state;
+    tested = *(const ObjectKind *)*state;
     begin(&world, 1);
     world_go_on(&world, SIM_SECOND);
     const char *name = object_name(&world_nth_pod(&world, 0)->meta);
@@ -175,7 +178,7 @@ what_failed_is_replaced(void **state)
 {
     StorageWorld world;
 
-    (void)state;
+    tested = *(const ObjectKind *)*state;
     begin(&world, 1);
     world_go_on(&world, SIM_SECOND);
     world_set_phase(&world, object_name(&world_nth_pod(&world, 0)->meta), POD_FAILED, FALSE);
@@ -192,7 +195,7 @@ adopts_and_releases(void **state)
     StorageWorld world;
     StringPair web, other;
 
-    (void)state;
+    tested = *(const ObjectKind *)*state;
     storage_world_init(&world, NULL);
     web = (StringPair){storage_world_intern(&world, "app"), storage_world_intern(&world, "web")};
     other = (StringPair){web.key, storage_world_intern(&world, "other")};
@@ -227,9 +230,9 @@ available_after_min_ready_seconds(void **state)
     StorageWorld world;
     const int32_t ten = 10;
 
-    (void)state;
+    tested = *(const ObjectKind *)*state;
     begin(&world, 1);
-    storage_world_patch(&world, world_key(&world, KIND_REPLICA_SET, "web"), edit_min_ready, &ten);
+    storage_world_patch(&world, world_key(&world, tested, "web"), edit_min_ready, &ten);
     world_go_on(&world, 1500 * SIM_MS);
     world_start_pod(&world, object_name(&world_nth_pod(&world, 0)->meta)); /* at 1.5 s: since 1 s */
     storage_world_run(&world, 11400 * SIM_MS);
@@ -314,7 +317,7 @@ the_crowded_node_loses_a_pod(void **state)
 {
     StorageWorld world;
 
-    (void)state;
+    tested = *(const ObjectKind *)*state;
     begin(&world, 3);
     world_go_on(&world, SIM_SECOND);
     for (unsigned i = 1; i < 3; i++)
@@ -389,7 +392,7 @@ expectations(void **state)
 static void
 many_seeds(void **state)
 {
-    (void)state;
+    tested = *(const ObjectKind *)*state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         StorageWorld world;
         storage_world_init(&world, &(StorageWorldOptions){.seed = seed, .slow = TRUE});
@@ -411,22 +414,29 @@ many_seeds(void **state)
     }
 }
 
+/* A test with a ReplicaSet, and the same with a ReplicationController. */
+#define OF_BOTH(test)                                                                              \
+    {#test, test, NULL, NULL, (void *)&kinds[0]},                                                  \
+    {                                                                                              \
+        "ReplicationController: " #test, test, NULL, NULL, (void *)&kinds[1]                       \
+    }
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(its_pods_are_the_templates),
-        cmocka_unit_test(slow_start),
-        cmocka_unit_test(bursts_of_500),
-        cmocka_unit_test(what_goes_is_replaced_at_once),
-        cmocka_unit_test(what_failed_is_replaced),
-        cmocka_unit_test(adopts_and_releases),
-        cmocka_unit_test(available_after_min_ready_seconds),
+        OF_BOTH(its_pods_are_the_templates),
+        OF_BOTH(slow_start),
+        OF_BOTH(bursts_of_500),
+        OF_BOTH(what_goes_is_replaced_at_once),
+        OF_BOTH(what_failed_is_replaced),
+        OF_BOTH(adopts_and_releases),
+        OF_BOTH(available_after_min_ready_seconds),
         cmocka_unit_test(victims_in_order),
-        cmocka_unit_test(the_crowded_node_loses_a_pod),
+        OF_BOTH(the_crowded_node_loses_a_pod),
         cmocka_unit_test(ages_count_by_powers_of_two),
         cmocka_unit_test(expectations),
-        cmocka_unit_test(many_seeds),
+        OF_BOTH(many_seeds),
     };
 
     return cmocka_run_group_tests_name("replica-set", tests, NULL, NULL);

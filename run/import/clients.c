@@ -33,7 +33,6 @@ static const KnownClient controllers[] = {
     {"resourcequota-controller",                    "resourcequota-controller",      SENDER_MODELLED},
     {"horizontal-pod-autoscaler",                   "horizontal-pod-autoscaler",     SENDER_OUTSIDE },
     {"namespace-controller",                        "namespace-controller",          SENDER_OUTSIDE },
-    {"replication-controller",                      "replication-controller",        SENDER_OUTSIDE },
 };
 
 /* Processes by the name of the program, which is the agent's first word; sidecars may run under one

@@ -251,9 +251,7 @@ leave_out_kind(Reading *self, const json_t *object)
     ObjectKind same;
     g_autofree char *reason = NULL;
 
-    if (strcmp(kind, "ReplicationController") == 0)
-        reason = g_strdup_printf("%s, which is not modelled: it makes no further pods", kind);
-    else if (kind_find(NULL, kind, &same))
+    if (kind_find(NULL, kind, &same))
         reason = g_strdup_printf("%s of %s, a version that no model knows", kind,
                                  version != NULL ? version : "no apiVersion");
     else if (dot != NULL && strstr(dot, ".k8s.io/") == NULL)

@@ -281,17 +281,6 @@ const KindColumn quota_columns[] = {
      {"Limit",   cell_limits,   "", "", 0},
      AGE, END
 };
-static const KindColumn controllers[] = {
-    NAME,
-    {"Desired",    cell_value,      "spec.replicas",        "1", COLUMN_INTEGER},
-    {"Current",    cell_value,      "status.replicas",      "0", COLUMN_INTEGER},
-    {"Ready",      cell_value,      "status.readyReplicas", "0", COLUMN_INTEGER},
-    AGE,
-    {"Containers", cell_containers, "name",                 "",  COLUMN_WIDE   },
-    {"Images",     cell_containers, "image",                "",  COLUMN_WIDE   },
-    {"Selector",   cell_map,        "spec.selector",        "",  COLUMN_WIDE   },
-    END
-};
 static const KindColumn templates[] = {
     NAME,
     {"Containers", cell_containers, "name",                     "", 0},
@@ -378,7 +367,6 @@ static const struct {
     {"ConfigMap",                config_maps    },
     {"Secret",                   secrets        },
     {"ServiceAccount",           accounts       },
-    {"ReplicationController",    controllers    },
     {"PodTemplate",              templates      },
     {"ResourceQuota",            quota_columns  },
     {"LimitRange",               created        },

@@ -16,13 +16,6 @@
 
 /* ---- Kinds that no model knows ---- */
 
-/* These would create or change claims and volumes: the result would be wrong if they were ignored
- * silently. */
-static const char *const later_kinds[] = {
-    "ReplicationController",
-    NULL,
-};
-
 /* Whether the group belongs to others: "monitoring.coreos.com/v1". */
 static gboolean
 is_custom(const char *api_version)
@@ -39,8 +32,7 @@ is_custom(const char *api_version)
 static gboolean
 is_left_out(const char *kind, const char *version)
 {
-    return loader_knows_kind_effect(kind) || g_strv_contains(later_kinds, kind) ||
-           is_custom(version) || g_str_has_suffix(kind, "List");
+    return loader_knows_kind_effect(kind) || is_custom(version) || g_str_has_suffix(kind, "List");
 }
 
 /* ---- Collecting ---- */
@@ -136,29 +128,6 @@ add_other(Loader *self, const json_t *manifest, const char *kind, int action)
     loader_tell_kind_effect(self, kind, path);
     g_ptr_array_add(self->scenario.ignored,
                     g_strdup_printf("%s (%s:%u)", path, at->file, at->line));
-}
-
-static void
-fault_later(Loader *self, const json_t *manifest, const char *kind)
-{
-    g_autofree char *path = manifest_path(manifest);
-    SchemaJump jump = schema_go(&self->reader, &self->reader.at, path);
-
-    schema_fault_member(&self->reader, manifest, "kind", NULL, "%s is not supported yet", kind);
-    schema_come_back(&self->reader, jump);
-}
-
-/* For an object that a cluster printed, the pods exist already. */
-static void
-collect_later(Loader *self, const json_t *manifest, const char *kind)
-{
-    g_autofree char *path = manifest_path(manifest);
-
-    if (manifest_text(manifest, "metadata", "uid") == NULL)
-        fault_later(self, manifest, kind);
-    else
-        loader_warn(self, &self->reader.at, path, NULL,
-                    "%s is not simulated: it makes and deletes no objects", kind);
 }
 
 /* Doubles tell whole numbers below it apart. */
@@ -275,8 +244,6 @@ collect(Loader *self, const json_t *manifest, int action)
     } else if (g_str_has_suffix(kind, "List") &&
                json_is_array(json_object_get(manifest, "items"))) {
         collect_items(self, manifest, action);
-    } else if (g_strv_contains(later_kinds, kind)) {
-        collect_later(self, manifest, kind);
     } else {
         add_other(self, manifest, kind, action);
     }

@@ -3,7 +3,8 @@
  * Some of them are put together at random of paths, parameters, types and bodies, and spoilt. The
  * others are writes that may succeed: objects of all kinds at their places, and changes of stored
  * ones, in each way and form of writing. Each is answered once, with a code of HTTP and, if it says
- * so, with JSON. SECONDS: go on for so long, whatever ROUNDS is. */
+ * so, with JSON. The seed draws the release, too. SECONDS: go on for so long, whatever ROUNDS is.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,13 +15,15 @@
 #include "tests/serve/drawn-objects.h"
 #include "tests/serve/socketless.h"
 
+/* %s: the release */
 static const char scenario_text[] =
     "apiVersion: kvolsim.io/v1\n"
     "kind: Scenario\n"
     "metadata: {name: fuzz}\n"
     "spec:\n"
     "  until: 24h\n"
-    "  nodes: [{count: 3, name: 'node-%d', zones: [zone-a]}]\n"
+    "  kubernetes: {version: '%s'}\n"
+    "  nodes: [{count: 3, name: 'node-%%d', zones: [zone-a]}]\n"
     "  drivers: [{name: ebs.csi.aws.com, profile: aws-ebs-gp3}]\n"
     "---\n"
     "{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: fast}, provisioner: "
@@ -486,15 +489,19 @@ fuzz_round(Fuzzer *self)
 int
 main(int argc, char **argv)
 {
+    static const char *const releases[] = {"1.36", "1.32", "1.18", "1.25"};
     Fuzzer self = {0};
     long rounds = argc > 1 ? atol(argv[1]) : 1000;
+    guint32 seed = argc > 2 ? (guint32)atol(argv[2]) : 1;
     gint64 until = argc > 3 ? g_get_monotonic_time() + atol(argv[3]) * G_USEC_PER_SEC : 0;
+    g_autofree char *scenario =
+        g_strdup_printf(scenario_text, releases[seed % G_N_ELEMENTS(releases)]);
     g_autofree char *folder = g_dir_make_tmp("fuzz-serve-XXXXXX", NULL);
     g_autofree char *file = g_build_filename(folder, "fuzz.yaml", NULL);
 
-    self.random = g_rand_new_with_seed(argc > 2 ? (guint32)atol(argv[2]) : 1);
+    self.random = g_rand_new_with_seed(seed);
     self.objects = drawn_objects_new(self.random);
-    if (self.objects == NULL || !g_file_set_contents(file, scenario_text, -1, NULL)) {
+    if (self.objects == NULL || !g_file_set_contents(file, scenario, -1, NULL)) {
         fprintf(stderr, "KVOLSIM_SRCDIR has no objects to write\n");
         return 2;
     }

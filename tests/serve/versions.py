@@ -91,3 +91,10 @@ if "autoscaling/v2" in served:
     metric["resource"]["target"]["averageUtilization"] = 50
     answer = ask("GET", folder.format("v2") + "/two")[1]
     assert answer["spec"]["metrics"] == [metric, memory] and "annotations" not in answer["metadata"], answer
+
+# Endpoints are kept, also where there is no discovery.k8s.io/v1.
+place = "/api/v1/namespaces/default/endpoints/kubernetes"
+assert ask("GET", place)[0] == 200
+pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "listed"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+assert ask("POST", "/api/v1/namespaces/default/pods", pod)[0] == 201
+assert ask("GET", place)[0] == 200

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Kinds that differ between their versions, on `kvolsim serve` of releases that serve several: versions.py.
 . "${KVOLSIM_SRCDIR:?}/tests/serve/served.sh"
-for release in 1.21 1.32; do
+for release in 1.20 1.21 1.32; do
     cat >small.yaml <<END
 apiVersion: kvolsim.io/v1
 kind: Scenario

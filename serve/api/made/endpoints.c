@@ -19,10 +19,11 @@
 
 struct EndpointsKeeper {
     ServeApi *api;
-    StoreKind *pods, *services, *endpoints, *slices;
-    GTree *facts; /* "namespace/name" -> json_t: what endpoints tell of a pod */
-    GTree *known; /* ... of Services -> json_t */
-    GTree *dirty; /* ... of Services whose endpoints may have changed -> itself */
+    StoreKind *pods, *services, *endpoints;
+    StoreKind *slices; /* NULL: the release has no discovery.k8s.io/v1 */
+    GTree *facts;      /* "namespace/name" -> json_t: what endpoints tell of a pod */
+    GTree *known;      /* ... of Services -> json_t */
+    GTree *dirty;      /* ... of Services whose endpoints may have changed -> itself */
     uint64_t next_pod, next_service; /* the next changes in their logs */
     guint source;                    /* 0: none */
     gboolean is_full;                /* it has read all pods and Services */
@@ -451,7 +452,8 @@ slices_of(const EndpointsKeeper *self, const char *namespace, const char *servic
 {
     OwnSlices own = {service, g_ptr_array_new_with_free_func(g_free)};
 
-    store_list(self->slices, namespace, NULL, see_slice, &own);
+    if (self->slices != NULL)
+        store_list(self->slices, namespace, NULL, see_slice, &own);
     return own.names;
 }
 
@@ -530,6 +532,8 @@ put_own(const EndpointsKeeper *self, const json_t *service)
                   "true", "subsets", "addresses", "ip", "10.0.0.1", "ports", "name", "https",
                   "port", 6443, "protocol", "TCP"),
         created_at(service), none);
+    if (self->slices == NULL)
+        return;
     put(self->slices,
         json_pack(
             "{s:s, s:s, s:{s:s, s:s, s:{s:s}}, s:s, s:[{s:[s], s:{s:b}}], s:[{s:s, s:i, s:s}]}",
@@ -559,7 +563,8 @@ settle(void *key, void *value, void *data)
     } else if (json_object_size(json_path_get(service, "spec.selector")) > 0) {
         g_autoptr(GPtrArray) pods = selected(self, service);
         put_endpoints(self, service, pods);
-        put_slices(self, service, pods);
+        if (self->slices != NULL)
+            put_slices(self, service, pods);
     }
     return FALSE;
 }
@@ -576,13 +581,19 @@ on_source(void *data)
     return G_SOURCE_REMOVE;
 }
 
+static gboolean
+is_watched(const StoreKind *kind)
+{
+    return kind != NULL && kind->listeners->len > 0;
+}
+
 /* A pod or Service has changed; the run is in the middle of it. */
 static void
 on_change(void *data)
 {
     EndpointsKeeper *self = data;
 
-    if (self->source == 0 && self->endpoints->listeners->len + self->slices->listeners->len > 0)
+    if (self->source == 0 && (is_watched(self->endpoints) || is_watched(self->slices)))
         self->source = g_idle_add(on_source, self);
 }
 
@@ -634,8 +645,6 @@ endpoints_refresh(ServeApi *self)
     if (self->endpoints == NULL)
         self->endpoints = keeper_new(self);
     EndpointsKeeper *keeper = self->endpoints;
-    if (keeper->slices == NULL || keeper->endpoints == NULL)
-        return;
     take_changes(keeper);
     g_tree_foreach(keeper->dirty, settle, keeper);
     g_tree_remove_all(keeper->dirty);

@@ -38,10 +38,29 @@ invalid_options(const char *fault)
                           faults);
 }
 
+/* API-55: versions whose objects leave what they own if nobody says otherwise, as they did before
+ * there was a garbage collector. */
+static gboolean
+orphans_by_default(const ApiResource *row)
+{
+    static const char *const rows[][2] = {
+        {"batch/v1",      "Job"                  },
+        {"batch/v1beta1", "CronJob"              },
+        {"v1",            "ReplicationController"}
+    };
+
+    for (gsize i = 0; i < G_N_ELEMENTS(rows); i++)
+        if (strcmp(rows[i][0], row->api_version) == 0 && strcmp(rows[i][1], row->kind) == 0)
+            return TRUE;
+    return FALSE;
+}
+
 /* Reads options of the body and of the query. Returns: (owned): a refusal */
 static json_t *
-read_options(const Exchange *exchange, const json_t *body, DeleteOptions *options)
+read_options(const Target *target, const json_t *body, DeleteOptions *options)
 {
+    const Exchange *exchange = target->exchange;
+    const json_t *orphan = json_path_get(body, "orphanDependents");
     const json_t *grace = json_path_get(body, "gracePeriodSeconds");
     const char *query_grace = exchange_query(exchange, "gracePeriodSeconds");
     const char *policy = json_path_string(body, "propagationPolicy");
@@ -60,7 +79,7 @@ read_options(const Exchange *exchange, const json_t *body, DeleteOptions *option
         options->grace_s = seconds < 0 ? 1 : (int32_t)MIN(seconds, G_MAXINT32); /* WL-91 */
     if (policy == NULL)
         policy = exchange_query(exchange, "propagationPolicy");
-    if (json_is_true(json_path_get(body, "orphanDependents")))
+    if (orphan != NULL ? json_is_true(orphan) : orphans_by_default(target->row))
         options->propagation = API_ORPHAN;
     if (policy != NULL && !parse_propagation(policy, &options->propagation)) {
         g_autofree char *fault = g_strdup_printf(
@@ -226,7 +245,7 @@ write_delete(const Target *target)
     if (refusal == NULL)
         refusal = write_check_options(target, "DeleteOptions");
     if (refusal == NULL)
-        refusal = read_options(target->exchange, body, &options);
+        refusal = read_options(target, body, &options);
     if (refusal == NULL && live == NULL)
         refusal = status_not_found(&subject);
     if (refusal == NULL)
@@ -322,7 +341,7 @@ write_delete_collection(const Target *target)
     if (refusal == NULL)
         refusal = write_check_options(target, "DeleteOptions");
     if (refusal == NULL)
-        refusal = read_options(target->exchange, body, &options);
+        refusal = read_options(target, body, &options);
     if (refusal == NULL)
         refusal = selection_read(target, &selection);
     if (refusal == NULL && target->kind->has_events)
@@ -396,7 +415,7 @@ write_eviction(const Target *target)
     if (self == NULL)
         return;
     const json_t *given = json_path_get(self->body, "deleteOptions");
-    json_t *refusal = read_options(target->exchange, given, &options);
+    json_t *refusal = read_options(target, given, &options);
     if (refusal != NULL) {
         write_refuse(self, refusal);
         return;

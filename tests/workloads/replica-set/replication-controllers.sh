@@ -133,10 +133,18 @@ call("PUT", WEB + "/scale", scale)
 pods(3)
 assert call("PATCH", WEB, {"spec": {"replicas": 1}}, "application/merge-patch+json")["metadata"]["generation"] == 3
 pods(1)
-call("DELETE", WEB, {"propagationPolicy": "Orphan"})
-pods(1, owned=False)
-while call("GET", "replicationcontrollers")["items"]:
-    time.sleep(0.1)
+
+
+def leave(n, options):
+    call("DELETE", WEB, options)
+    pods(n, owned=False)
+    while call("GET", "replicationcontrollers")["items"]:
+        time.sleep(0.1)
+
+
+leave(1, {"propagationPolicy": "Orphan"})
+make()
+leave(2, None)  # API-55
 make()
 call("DELETE", WEB, {"propagationPolicy": "Foreground"})
 pods(0)

@@ -3,6 +3,7 @@
 # Clients of today and of years ago on a served cluster: kubectl 1.20 to 1.35, helm 3.9 to 4.1, @kubernetes/client-node, with the
 # written kubeconfig. scripts/setup.sh fetches them; one that is not there is skipped. CLIENTS="kubectl-1.24 helm-4.1": only these.
 . "${KVOLSIM_SRCDIR:?}/tests/serve/served.sh"
+[ "${KVOLSIM_SANITIZERS:-no}" != yes ] || [ -n "${CLIENTS:-}" ] || skip_all "the plain build asks the same, and it takes a minute"
 clients=${KVOLSIM_CLIENTS:-$KVOLSIM_SRCDIR/build/tools/clients}
 [ -d "$clients" ] || skip_all "no clients are in build/tools/clients (./check fetches them)"
 cat >cluster.yaml <<'END'

@@ -3,6 +3,7 @@
 # Commands of the real kubectl on a served cluster, of all kinds, with the words and exit codes of a real cluster
 # (kubectl-commands.txt); kubectl-sixty.sh has workloads.
 . "${KVOLSIM_SRCDIR:?}/tests/serve/served.sh"
+[ "${KVOLSIM_SANITIZERS:-no}" != yes ] || skip_all "the plain build asks the same, and it takes minutes"
 PATH=$PATH:$KVOLSIM_SRCDIR/build/tools/usr/bin
 kubectl version --client 2>/dev/null | grep -q 'v1\.32\.' || skip_all "kubectl 1.32 is not here"
 cat >cluster.yaml <<'END_OF_SCENARIO'

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # A validator of OpenAPI and a generator of types take all documents of four releases: openapi-tools.mjs. ./check fetches both.
 . "${KVOLSIM_SRCDIR:?}/tests/serve/served.sh"
+[ "${KVOLSIM_SANITIZERS:-no}" != yes ] || skip_all "the documents of the plain build are the same"
 tools=${KVOLSIM_OPENAPI_TOOLS:-$KVOLSIM_SRCDIR/build/tools/openapi}
 command -v node >/dev/null || skip_all "node is not here"
 [ -d "$tools/node_modules" ] || skip_all "no validator is in build/tools/openapi (./check fetches it)"

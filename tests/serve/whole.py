@@ -56,6 +56,7 @@ OBJECTS = [
     ("apps/v1", "statefulsets", "StatefulSet", {"spec": {"replicas": 0, "serviceName": "s", "selector": SELECTOR, "template": TEMPLATE, "ordinals": {"start": 2}, "volumeClaimTemplates": [{"metadata": {"name": "t", "labels": {"a": "b"}}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}]}}),
     ("apps/v1", "daemonsets", "DaemonSet", {"spec": {"selector": SELECTOR, "template": {**TEMPLATE, "spec": {**TEMPLATE["spec"], "nodeSelector": {"no": "where"}}}}}),
     ("apps/v1", "replicasets", "ReplicaSet", {"spec": {"replicas": 0, "selector": SELECTOR, "template": TEMPLATE}}),
+    ("v1", "replicationcontrollers", "ReplicationController", {"spec": {"replicas": 0, "selector": {"app": "x"}, "template": TEMPLATE}}),
     ("apps/v1", "controllerrevisions", "ControllerRevision", {"revision": 3, "data": {"spec": {"template": TEMPLATE}}}),
     ("batch/v1", "jobs", "Job", {"spec": {**JOB, "suspend": True}}),
     ("batch/v1", "cronjobs", "CronJob", {"spec": {"schedule": "1 2 3 4 5", "suspend": True, "jobTemplate": {"metadata": {"labels": {"a": "b"}}, "spec": JOB}}}),

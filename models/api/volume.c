@@ -467,7 +467,7 @@ claim_reference_over(const void *field, const json_t *manifest)
     json_object_del(fresh, "apiVersion");
     json_object_del(fresh, "kind");
     json_t *rest = json_copy((json_t *)manifest); /* only read */
-    json_object_del(rest, "uid"); /* typed: a claim that was let go of has none */
+    json_object_del(rest, "uid");                 /* typed: a claim that was let go of has none */
     json_object_del(rest, "resourceVersion");
     json_object_update_missing_new(fresh, rest);
     return fresh;

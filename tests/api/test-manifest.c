@@ -554,6 +554,33 @@ prints_typed_fields_over_the_manifest(void **state)
     json_decref(json);
 }
 
+/* The uid that a component took out of a reference does not come back from the manifest; what the
+ * manifest says beside it does. */
+static void
+a_volume_that_was_let_go_of_has_no_uid(void **state)
+{
+    g_autoptr(ApiTest) test = api_test_new();
+    g_autoptr(Object) read = api_test_read(
+        test,
+        "{'apiVersion': 'v1', 'kind': 'PersistentVolume', 'metadata': {'name': 'pv'}, 'spec': "
+        "{'accessModes': ['ReadWriteOnce'], 'capacity': {'storage': '1Gi'}, 'csi': {'driver': "
+        "'d.io', 'volumeHandle': 'h'}, 'claimRef': {'name': 'data', 'namespace': 'default', "
+        "'fieldPath': 'x', 'uid': '0a8e1f9c-7c1b-4a3f-9d26-1f0c5e6a7b8d', 'resourceVersion': "
+        "'7'}}}");
+    g_autoptr(Object) volume = object_edit(read);
+
+    (void)state;
+    VOLUME(volume)->claim_ref.uid = (ObjectUid){0};
+    VOLUME(volume)->claim_ref.resource_version = 0;
+    json_t *json = object_to_json(volume);
+    const json_t *reference = json_object_get(json_object_get(json, "spec"), "claimRef");
+    assert_string_equal(json_string_value(json_object_get(reference, "name")), "data");
+    assert_string_equal(json_string_value(json_object_get(reference, "fieldPath")), "x");
+    assert_null(json_object_get(reference, "uid"));
+    assert_null(json_object_get(reference, "resourceVersion"));
+    json_decref(json);
+}
+
 /* Conditions of an expansion, oldest first. */
 static void
 conditions_come_back(void **state)
@@ -599,6 +626,7 @@ main(void)
     TEST(tests, defaults);
     TEST(tests, imports_keep_their_distance);
     TEST(tests, prints_typed_fields_over_the_manifest);
+    TEST(tests, a_volume_that_was_let_go_of_has_no_uid);
     TEST(tests, conditions_come_back);
     TEST(tests, reads_an_attachment_of_an_inline_volume);
     return test_list_run("manifest", tests);

@@ -137,19 +137,6 @@ fault_domain_path(const char *text)
                  "'[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')";
 }
 
-/* IsValidPathSegmentName(). */
-static const char *
-fault_path_segment(const char *text)
-{
-    if (strcmp(text, ".") == 0)
-        return "may not be '.'";
-    if (strcmp(text, "..") == 0)
-        return "may not be '..'";
-    if (strchr(text, '/') != NULL)
-        return "may not contain '/'";
-    return strchr(text, '%') != NULL ? "may not contain '%'" : NULL;
-}
-
 static const char *
 fault_http_header(const char *text)
 {
@@ -241,7 +228,7 @@ static const struct {
     {"label-value",       name_fault_label_value },
     {"local-path",        fault_local_path       },
     {"no-backsteps",      fault_no_backsteps     },
-    {"path-segment",      fault_path_segment     },
+    {"path-segment",      name_fault_path        },
     {"qualified-name",    name_fault_qualified   },
     {"selector-operator", fault_selector_operator},
 };

@@ -33,6 +33,14 @@ extern const CheckRule check_pod_rules[], check_container_rules[], check_workloa
 /* updates.c, pod-updates.c: of the whole object, whose stored form is check->old */
 extern const CheckRule check_update_rules[], check_pod_update_rules[];
 
+/* checks.c */
+/* Returns: a walk that is at the whole of @object; release its member nothing */
+Check check_begin(ApiParser *parser, const json_t *object);
+/* All of a struct: constraints of its fields, unions and rules. @old: (nullable): what it replaces;
+ * @depth: 0: the whole, whose status and metadata are left out */
+void check_struct(
+    Check *check, const SchemaType *type, const json_t *object, const json_t *old, unsigned depth);
+
 /* metadata.c */
 void check_metadata(Check *check);
 /* Of a template: @path is "metadata", but Kubernetes leaves it out of paths. */
@@ -48,7 +56,6 @@ void check_mount_flags(Check *check, const json_t *container, const json_t *moun
 /* formats.c: Returns: the @n-th fault of the text in Kubernetes' words; NULL: there are no more */
 const char *
 check_format_fault(const Check *check, const char *format, const char *text, unsigned n);
-gboolean check_has_format(const char *format);
 /* The format's faults at the path. @value: (nullable): "" */
 void check_format(Check *check, const json_t *value, const char *path, const char *format);
 /* A number from 1 to 65535, or the name of a port. */
@@ -71,8 +78,6 @@ check_unsupported(Check *check, const json_t *value, const char *path, const cha
 void check_silence(const Check *check, const char *path);
 /* "field is immutable", if the two differ */
 void check_immutable(Check *check, const char *value_path, const char *told_path);
-/* Each of the strings in the list, or the member @key of its structs, may be there once. */
-void check_unique(Check *check, const json_t *list, const char *key);
 
 /* Reading, where anything may be of a wrong type. */
 const char *check_text(const json_t *object, const char *path); /* "": none */

@@ -181,7 +181,8 @@ check_immutable(Check *check, const char *value_path, const char *told_path)
         check_invalid(check, value, told_path, "field is immutable");
 }
 
-void
+/* Each of the strings in the list, or the member @key of its structs, may be there once. */
+static void
 check_unique(Check *check, const json_t *list, const char *key)
 {
     g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
@@ -460,7 +461,7 @@ check_field(
     api_parser_leave(check->parser, length);
 }
 
-static void
+void
 check_struct(
     Check *check, const SchemaType *type, const json_t *object, const json_t *old, unsigned depth)
 {
@@ -508,7 +509,7 @@ check_value(
     }
 }
 
-static Check
+Check
 check_begin(ApiParser *parser, const json_t *object)
 {
     g_clear_pointer(&parser->told, g_hash_table_unref);
@@ -566,16 +567,4 @@ api_check_types(ApiParser *parser, const json_t *object)
     if (fault != NULL)
         parser->report(parser, object, fault, NULL);
     return fault == NULL;
-}
-
-void
-api_check_struct(ApiParser *parser, const char *type, const json_t *value, const json_t *old)
-{
-    Check check = check_begin(parser, value);
-    const SchemaType *found;
-
-    for (unsigned i = 0; (found = schema_struct(i)) != NULL; i++)
-        if (g_str_has_suffix(found->name, type))
-            check_struct(&check, found, value, old, 1);
-    json_decref(check.nothing);
 }

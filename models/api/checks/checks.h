@@ -29,10 +29,6 @@ unsigned api_check_object(ApiParser *parser, const json_t *object, const ApiChec
  * whether all fit */
 gboolean api_check_types(ApiParser *parser, const json_t *object);
 
-/* The same as api_check_object() for one value of a struct. @type: the end of its name,
- * "core.v1.PodSpec". @old: (nullable): what it replaces */
-void api_check_struct(ApiParser *parser, const char *type, const json_t *value, const json_t *old);
-
 struct SchemaType;
 /* Reports members of @value (of @type, nullable) that the type does not have, and values in place
  * of structs. Call it before the value is read. */

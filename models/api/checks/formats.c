@@ -249,15 +249,6 @@ check_format_fault(const Check *check, const char *format, const char *text, uns
     return NULL;
 }
 
-gboolean
-check_has_format(const char *format)
-{
-    for (gsize i = 0; i < G_N_ELEMENTS(formats); i++)
-        if (strcmp(formats[i].name, format) == 0)
-            return TRUE;
-    return strcmp(format, "port-name") == 0 || strcmp(format, "port") == 0;
-}
-
 void
 check_port(Check *check, const json_t *value, const char *path)
 {

@@ -24,7 +24,8 @@ pod_amount_read(const json_t *text, PodAmount *amount)
     return TRUE;
 }
 
-void
+/* Adds as Kubernetes does: zero takes the format of the addition. */
+static void
 pod_amount_add(PodAmount *sum, const PodAmount *more)
 {
     if (sum->milli == 0)

@@ -14,8 +14,6 @@ typedef struct {
 
 /* @text: of a container's or a LimitRange's resources. Returns: FALSE: it is none */
 gboolean pod_amount_read(const json_t *text, PodAmount *amount);
-/* Adds as Kubernetes does: zero takes the format of the addition. */
-void pod_amount_add(PodAmount *sum, const PodAmount *more);
 
 /* A container's limit, or its request: a missing one is its limit (SetDefaults_Pod()). Returns:
  * FALSE: it has none */

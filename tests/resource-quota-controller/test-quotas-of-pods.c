@@ -374,7 +374,7 @@ limited_specs_are_shared(void **state)
     (void)state;
     world_with(&world, 32, "LimitRange",
                "{\"limits\": [" CONTAINER("\"default\": {\"cpu\": \"1\"}") "]}");
-    g_autoptr(Object) template = object_of(&world, "Pod", "t", ONE(""));
+    Object *template = object_of(&world, "Pod", "t", ONE(""));
     for (unsigned i = 0; i < 2; i++) {
         ObjectKey *key = objects_key(world.objects, KIND_POD, "default", i == 0 ? "a" : "b");
         storage_world_create(&world, object_edit_as(template, key));
@@ -382,6 +382,7 @@ limited_specs_are_shared(void **state)
     }
     assert_ptr_equal(specs[0], specs[1]);
     assert_ptr_not_equal(specs[0], POD_CONST(template)->spec);
+    object_unref(template);
     storage_world_clear(&world);
 }
 

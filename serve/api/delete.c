@@ -41,7 +41,7 @@ invalid_options(const char *fault)
 /* API-55: versions whose objects leave what they own if nobody says otherwise, as they did before
  * there was a garbage collector. */
 static gboolean
-orphans_by_default(const ApiResource *row)
+orphans_by_default(const Target *target)
 {
     static const char *const rows[][2] = {
         {"batch/v1",      "Job"                  },
@@ -50,7 +50,8 @@ orphans_by_default(const ApiResource *row)
     };
 
     for (gsize i = 0; i < G_N_ELEMENTS(rows); i++)
-        if (strcmp(rows[i][0], row->api_version) == 0 && strcmp(rows[i][1], row->kind) == 0)
+        if (strcmp(rows[i][0], target->api_version) == 0 &&
+            strcmp(rows[i][1], target->row->kind) == 0)
             return TRUE;
     return FALSE;
 }
@@ -79,7 +80,7 @@ read_options(const Target *target, const json_t *body, DeleteOptions *options)
         options->grace_s = seconds < 0 ? 1 : (int32_t)MIN(seconds, G_MAXINT32); /* WL-91 */
     if (policy == NULL)
         policy = exchange_query(exchange, "propagationPolicy");
-    if (orphan != NULL ? json_is_true(orphan) : orphans_by_default(target->row))
+    if (orphan != NULL ? json_is_true(orphan) : orphans_by_default(target))
         options->propagation = API_ORPHAN;
     if (policy != NULL && !parse_propagation(policy, &options->propagation)) {
         g_autofree char *fault = g_strdup_printf(

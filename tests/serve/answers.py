@@ -236,6 +236,8 @@ def watches_of_versions():
             assert (event["type"], event["object"]["apiVersion"], event["object"]["metadata"].get("name")) == (kind, "example.com/" + v, name), event
     one = next(lines_of(path % "v2" + "?watch=1&fieldSelector=metadata.name%3Dbehind"))
     assert one["object"]["metadata"]["name"] == "behind", one
+    ask("DELETE", path % "v2" + "/behind")
+    assert names(path % "v1") == ["before"]
 
 
 def lists_that_are_shared():

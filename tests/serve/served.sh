@@ -50,10 +50,10 @@ begin()
     return 1
 }
 
-# end SIGNAL: ends the server that began last; sets status.
+# end SIGNAL: ends the server that began last; sets status. One that has died already says why.
 end()
 {
-    kill "-$1" $pid 2>/dev/null
+    kill "-$1" $pid 2>/dev/null || sed 's/^/# /' "$name.err"
     status=0
     wait $pid 2>/dev/null || status=$?
 }

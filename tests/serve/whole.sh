@@ -14,6 +14,7 @@ begin served serve whole.yaml --speed 0 --record record.yaml
 python3 "$KVOLSIM_SRCDIR/tests/serve/whole.py" "$port"
 result $? "a change of one field leaves all others alone, in each way, for each kind"
 end INT
+same "the server lives until then" 130 $status
 "$kvolsim" run record.yaml --out again >out 2>err
 result $? "what clients did runs again"
 ! grep '^failed: ' out

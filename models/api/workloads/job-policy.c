@@ -243,7 +243,7 @@ codes_equal(const void *a, const void *b)
     const FailureRule *x = a, *y = b;
 
     return x->n_codes == y->n_codes &&
-           memcmp(x->codes, y->codes, x->n_codes * sizeof *x->codes) == 0;
+           (x->n_codes == 0 || memcmp(x->codes, y->codes, x->n_codes * sizeof *x->codes) == 0);
 }
 
 static const FieldType codes_type = {

@@ -148,7 +148,15 @@ function type_length(text,    i, c, depth) {
     return i - 1
 }
 
-# Takes the constraints off the end of @line, which is global. Returns: an expression of C for them.
+# Returns: @value of a default as JSON in C: bare words are strings where the type @text has strings.
+function json_of(value, text) {
+    if (value ~ /^\[/) value = "[" (text ~ /^\[string/ ? "\"" substr(value, 2, length(value) - 2) "\"" : substr(value, 2, length(value) - 2)) "]"
+    else if (value != "{}" && text ~ /^[*]?(string|enum)/ || text == "intorstring" && value !~ /^[0-9]+$/) value = "\"" value "\""
+    gsub(/"/, "\\\"", value)
+    return "\"" value "\""
+}
+
+# Takes the constraints and the default off the end of @line, which is global, to row[]. Returns: an expression of C for the constraints.
 function checks_of(    key, value, at, result, part) {
     result = ""
     if (!match(line, / \+[a-z]/)) return "NULL"
@@ -160,6 +168,7 @@ function checks_of(    key, value, at, result, part) {
         key = part; value = ""
         if (match(part, /=/)) { key = substr(part, 1, RSTART - 1); value = substr(part, RSTART + 1) }
         gsub(/"/, "", value)
+        if (key == "default") { has_default = 1; set_to = value; continue }
         if (key == "min" || key == "max") result = result ".has_" key " = TRUE, "
         if (key in check_texts) result = result "." check_texts[key] " = \"" value "\", "
         else if (key in check_numbers) result = result "." check_numbers[key] " = " value ", "
@@ -168,13 +177,14 @@ function checks_of(    key, value, at, result, part) {
         else fail("unknown constraint: +" key)
     }
     if (at != "") fail("not +WORD or +WORD=VALUE: " at)
-    return "&(const SchemaChecks){" result "}"
+    return result == "" ? "NULL" : "&(const SchemaChecks){" result "}"
 }
 
-# Reads @line into row[]: name, required, number, message, type, pointer, default, marks, checks.
+# Reads @line into row[]: name, required, number, message, type, pointer, default, marks, checks, set.
 function read_field(text,    words, numbers, n, rest, i, at) {
     split("", row)
     line = text
+    has_default = 0
     row["checks"] = checks_of()
     split(line, words, " ")
     row["name"] = words[1]
@@ -186,12 +196,13 @@ function read_field(text,    words, numbers, n, rest, i, at) {
     n = split(substr(rest, length(row["type"]) + 1), words, " ")
     row["pointer"] = sub(/^[*]/, "", row["type"]) ? "TRUE" : "FALSE"
     row["default"] = "NULL"
+    row["set"] = has_default ? json_of(set_to, row["type"]) : "NULL"
     if (sub(/=[{][}]$/, "", row["type"])) {
         row["default"] = "\"{}\""
     } else if ((at = match(row["type"], /=[^\])}]*$/))) {
         row["default"] = substr(row["type"], at + 1)
         row["type"] = substr(row["type"], 1, at - 1)
-        row["default"] = row["type"] ~ /^(string|enum)/ ? "\"\\\"" row["default"] "\\\"\"" : "\"" row["default"] "\""
+        row["set"] = row["default"] = json_of(row["default"], row["type"])
     }
     row["since"] = row["until"] = 0
     for (i = 1; i <= n; i++)
@@ -207,9 +218,9 @@ function print_fields(name,    in_package, list, n, i) {
     print "static const SchemaField " fields_symbol(name) "[] = {"
     for (i = 1; i <= n; i++) {
         read_field(list[i])
-        print "    {\"" row["name"] "\", " type_of(row["type"], in_package) ", " row["required"] ", " row["default"] ", " row["number"] ", " row["pointer"] ", " row["since"] ", " row["until"] ", " row["checks"] "},"
+        print "    {\"" row["name"] "\", " type_of(row["type"], in_package) ", " row["required"] ", " row["default"] ", " row["number"] ", " row["pointer"] ", " row["since"] ", " row["until"] ", " row["checks"] ", " row["set"] "},"
     }
-    print "    {NULL, NULL, FALSE, NULL, 0, 0, FALSE, 0, 0, NULL},\n};"
+    print "    {NULL, NULL, FALSE, NULL, 0, 0, FALSE, 0, 0, NULL, NULL},\n};"
 }
 
 function type_expression(name) {

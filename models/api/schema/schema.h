@@ -80,7 +80,7 @@ struct SchemaField {
     const char *name;
     const SchemaType *type;
     gboolean required;
-    const char *fallback; /* JSON: the default ("\"TCP\"", "{}"); NULL: none */
+    const char *fallback; /* JSON: the default that OpenAPI tells ("\"TCP\"", "{}"); NULL: none */
     unsigned number;      /* in protobuf; 0: it has none */
     unsigned message;     /* the number of the field whose message has it in protobuf, beside the
                              struct's own fields in JSON, after 256 times that of the field around
@@ -89,6 +89,7 @@ struct SchemaField {
                              protobuf means that the field was not given */
     guint8 since, until;  /* the first and last minor release that has it; 0: no limit */
     const SchemaChecks *checks; /* NULL: none */
+    const char *set; /* JSON: what the API server gives a struct that lacks it; NULL: nothing */
 };
 
 /**

@@ -6,104 +6,6 @@
 #include "models/api/fields.h"
 #include "models/apiserver/limit-ranges.h"
 
-/* A field that a struct gets if it lacks it. */
-typedef struct {
-    const char *type; /* the end of the struct's name: "core.v1.PodSpec" */
-    const char *field;
-    const char *value;   /* JSON */
-    const char *without; /* only if the struct lacks this field, too; NULL: always */
-} Row;
-
-/* clang-format off: one line per row */
-static const Row rows[] = {
-    {"core.v1.PodSpec",                                         "dnsPolicy",                            "\"ClusterFirst\"",              NULL          },
-    {"core.v1.PodSpec",                                         "restartPolicy",                        "\"Always\"",                    NULL          },
-    {"core.v1.PodSpec",                                         "schedulerName",                        "\"default-scheduler\"",         NULL          },
-    {"core.v1.PodSpec",                                         "securityContext",                      "{}",                            NULL          },
-    {"core.v1.PodSpec",                                         "terminationGracePeriodSeconds",        "30",                            NULL          },
-    {"core.v1.Container",                                       "resources",                            "{}",                            NULL          },
-    {"core.v1.Container",                                       "terminationMessagePath",               "\"/dev/termination-log\"",      NULL          },
-    {"core.v1.Container",                                       "terminationMessagePolicy",             "\"File\"",                      NULL          },
-    {"core.v1.ContainerPort",                                   "protocol",                             "\"TCP\"",                       NULL          },
-    {"core.v1.Probe",                                           "timeoutSeconds",                       "1",                             NULL          },
-    {"core.v1.Probe",                                           "periodSeconds",                        "10",                            NULL          },
-    {"core.v1.Probe",                                           "successThreshold",                     "1",                             NULL          },
-    {"core.v1.Probe",                                           "failureThreshold",                     "3",                             NULL          },
-    {"core.v1.HTTPGetAction",                                   "path",                                 "\"/\"",                         NULL          },
-    {"core.v1.HTTPGetAction",                                   "scheme",                               "\"HTTP\"",                      NULL          },
-    {"core.v1.GRPCAction",                                      "service",                              "\"\"",                          NULL          },
-    {"core.v1.ObjectFieldSelector",                             "apiVersion",                           "\"v1\"",                        NULL          },
-    {"core.v1.SecretVolumeSource",                              "defaultMode",                          "420",                           NULL          },
-    {"core.v1.ConfigMapVolumeSource",                           "defaultMode",                          "420",                           NULL          },
-    {"core.v1.DownwardAPIVolumeSource",                         "defaultMode",                          "420",                           NULL          },
-    {"core.v1.ProjectedVolumeSource",                           "defaultMode",                          "420",                           NULL          },
-    {"core.v1.ServiceAccountTokenProjection",                   "expirationSeconds",                    "3600",                          NULL          },
-    {"core.v1.HostPathVolumeSource",                            "type",                                 "\"\"",                          NULL          },
-    {"core.v1.ISCSIVolumeSource",                               "iscsiInterface",                       "\"default\"",                   NULL          },
-    {"core.v1.ISCSIPersistentVolumeSource",                     "iscsiInterface",                       "\"default\"",                   NULL          },
-    {"core.v1.RBDVolumeSource",                                 "pool",                                 "\"rbd\"",                       NULL          },
-    {"core.v1.RBDVolumeSource",                                 "user",                                 "\"admin\"",                     NULL          },
-    {"core.v1.RBDVolumeSource",                                 "keyring",                              "\"/etc/ceph/keyring\"",         NULL          },
-    {"core.v1.RBDPersistentVolumeSource",                       "pool",                                 "\"rbd\"",                       NULL          },
-    {"core.v1.RBDPersistentVolumeSource",                       "user",                                 "\"admin\"",                     NULL          },
-    {"core.v1.RBDPersistentVolumeSource",                       "keyring",                              "\"/etc/ceph/keyring\"",         NULL          },
-    {"core.v1.AzureDiskVolumeSource",                           "cachingMode",                          "\"ReadWrite\"",                 NULL          },
-    {"core.v1.AzureDiskVolumeSource",                           "kind",                                 "\"Shared\"",                    NULL          },
-    {"core.v1.AzureDiskVolumeSource",                           "fsType",                               "\"ext4\"",                      NULL          },
-    {"core.v1.AzureDiskVolumeSource",                           "readOnly",                             "false",                         NULL          },
-    {"core.v1.PersistentVolumeClaimSpec",                       "volumeMode",                           "\"Filesystem\"",                NULL          },
-    {"core.v1.PersistentVolumeSpec",                            "volumeMode",                           "\"Filesystem\"",                NULL          },
-    {"core.v1.PersistentVolumeSpec",                            "persistentVolumeReclaimPolicy",        "\"Retain\"",                    NULL          },
-    {"core.v1.PersistentVolumeClaim",                           "status",                               "{\"phase\": \"Pending\"}",      NULL          },
-    {"core.v1.Secret",                                          "type",                                 "\"Opaque\"",                    NULL          },
-    {"core.v1.ServiceSpec",                                     "sessionAffinity",                      "\"None\"",                      NULL          },
-    {"core.v1.ServiceSpec",                                     "type",                                 "\"ClusterIP\"",                 NULL          },
-    {"core.v1.ServiceSpec",                                     "internalTrafficPolicy",                "\"Cluster\"",                   "externalName"},
-    {"core.v1.ServicePort",                                     "protocol",                             "\"TCP\"",                       NULL          },
-    {"core.v1.EndpointPort",                                    "protocol",                             "\"TCP\"",                       NULL          },
-    {"core.v1.ReplicationControllerSpec",                       "replicas",                             "1",                             NULL          },
-    {"apps.v1.DeploymentSpec",                                  "replicas",                             "1",                             NULL          },
-    {"apps.v1.DeploymentSpec",                                  "strategy",                             "{}",                            NULL          },
-    {"apps.v1.DeploymentSpec",                                  "revisionHistoryLimit",                 "10",                            NULL          },
-    {"apps.v1.DeploymentSpec",                                  "progressDeadlineSeconds",              "600",                           NULL          },
-    {"apps.v1.DeploymentStrategy",                              "type",                                 "\"RollingUpdate\"",             NULL          },
-    {"apps.v1.RollingUpdateDeployment",                         "maxUnavailable",                       "\"25%\"",                       NULL          },
-    {"apps.v1.RollingUpdateDeployment",                         "maxSurge",                             "\"25%\"",                       NULL          },
-    {"apps.v1.ReplicaSetSpec",                                  "replicas",                             "1",                             NULL          },
-    {"apps.v1.StatefulSetSpec",                                 "replicas",                             "1",                             NULL          },
-    {"apps.v1.StatefulSetSpec",                                 "podManagementPolicy",                  "\"OrderedReady\"",              NULL          },
-    {"apps.v1.StatefulSetSpec",                                 "revisionHistoryLimit",                 "10",                            NULL          },
-    {"apps.v1.StatefulSetSpec",                                 "updateStrategy",                       "{}",                            NULL          },
-    {"apps.v1.StatefulSetSpec",                                 "persistentVolumeClaimRetentionPolicy", "{}",                            NULL          },
-    {"apps.v1.StatefulSetUpdateStrategy",                       "type",                                 "\"RollingUpdate\"",             NULL          },
-    {"apps.v1.RollingUpdateStatefulSetStrategy",                "partition",                            "0",                             NULL          },
-    {"apps.v1.StatefulSetPersistentVolumeClaimRetentionPolicy", "whenDeleted",                          "\"Retain\"",                    NULL          },
-    {"apps.v1.StatefulSetPersistentVolumeClaimRetentionPolicy", "whenScaled",                           "\"Retain\"",                    NULL          },
-    {"apps.v1.DaemonSetSpec",                                   "revisionHistoryLimit",                 "10",                            NULL          },
-    {"apps.v1.DaemonSetSpec",                                   "updateStrategy",                       "{}",                            NULL          },
-    {"apps.v1.DaemonSetUpdateStrategy",                         "type",                                 "\"RollingUpdate\"",             NULL          },
-    {"apps.v1.RollingUpdateDaemonSet",                          "maxUnavailable",                       "1",                             NULL          },
-    {"apps.v1.RollingUpdateDaemonSet",                          "maxSurge",                             "0",                             NULL          },
-    {"batch.v1.CronJobSpec",                                    "concurrencyPolicy",                    "\"Allow\"",                     NULL          },
-    {"batch.v1.CronJobSpec",                                    "suspend",                              "false",                         NULL          },
-    {"batch.v1.CronJobSpec",                                    "successfulJobsHistoryLimit",           "3",                             NULL          },
-    {"batch.v1.CronJobSpec",                                    "failedJobsHistoryLimit",               "1",                             NULL          },
-    {"autoscaling.v2.HorizontalPodAutoscalerSpec",              "minReplicas",                          "1",                             NULL          },
-    {"storage.v1.StorageClass",                                 "reclaimPolicy",                        "\"Delete\"",                    NULL          },
-    {"storage.v1.StorageClass",                                 "volumeBindingMode",                    "\"Immediate\"",                 NULL          },
-    {"storage.v1.CSIDriverSpec",                                "attachRequired",                       "true",                          NULL          },
-    {"storage.v1.CSIDriverSpec",                                "podInfoOnMount",                       "false",                         NULL          },
-    {"storage.v1.CSIDriverSpec",                                "storageCapacity",                      "false",                         NULL          },
-    {"storage.v1.CSIDriverSpec",                                "fsGroupPolicy",                        "\"ReadWriteOnceWithFSType\"",   NULL          },
-    {"storage.v1.CSIDriverSpec",                                "volumeLifecycleModes",                 "[\"Persistent\"]",              NULL          },
-    {"storage.v1.CSIDriverSpec",                                "requiresRepublish",                    "false",                         NULL          },
-    {"storage.v1.CSIDriverSpec",                                "seLinuxMount",                         "false",                         NULL          },
-    {"scheduling.v1.PriorityClass",                             "preemptionPolicy",                     "\"PreemptLowerPriority\"",      NULL          },
-    {"rbac.v1.RoleRef",                                         "apiGroup",                             "\"rbac.authorization.k8s.io\"", NULL          },
-    {"networking.v1.NetworkPolicyPort",                         "protocol",                             "\"TCP\"",                       NULL          },
-};
-/* clang-format on */
-
 static gboolean
 is_type(const SchemaType *type, const char *end)
 {
@@ -189,6 +91,8 @@ default_service(json_t *spec)
 {
     const char *type = json_path_string(spec, "type");
 
+    if (g_strcmp0(type, "ExternalName") != 0)
+        set_missing(spec, "internalTrafficPolicy", json_string("Cluster"));
     if (g_strcmp0(type, "NodePort") == 0 || g_strcmp0(type, "LoadBalancer") == 0)
         set_missing(spec, "externalTrafficPolicy", json_string("Cluster"));
     if (g_strcmp0(type, "LoadBalancer") == 0)
@@ -281,13 +185,12 @@ call_functions(json_t *object, const SchemaType *type, gboolean is_last)
 }
 
 static void
-set_rows(json_t *object, const SchemaType *type)
+set_fields(json_t *object, const SchemaType *type)
 {
-    for (gsize i = 0; i < G_N_ELEMENTS(rows); i++)
-        if (is_type(type, rows[i].type) && json_object_get(object, rows[i].field) == NULL &&
-            (rows[i].without == NULL || json_object_get(object, rows[i].without) == NULL))
-            json_object_set_new(object, rows[i].field,
-                                json_loads(rows[i].value, JSON_DECODE_ANY, NULL));
+    for (const SchemaField *field = type->fields; field->name != NULL; field++)
+        if (field->set != NULL && json_object_get(object, field->name) == NULL)
+            json_object_set_new(object, field->name,
+                                json_loads(field->set, JSON_DECODE_ANY, NULL));
 }
 
 void
@@ -307,7 +210,7 @@ defaults_set(json_t *object, const SchemaType *type)
     }
     if (type->shape != SCHEMA_STRUCT || !json_is_object(object))
         return;
-    set_rows(object, type);
+    set_fields(object, type);
     call_functions(object, type, FALSE);
     json_object_foreach_safe(object, next, name, member)
         defaults_set(member, schema_member(type, name));

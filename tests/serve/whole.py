@@ -81,15 +81,48 @@ OBJECTS = [
     (SNAPSHOT, "volumesnapshotclasses", "VolumeSnapshotClass", {"driver": "d.io", "deletionPolicy": "Retain", "parameters": {"a": "b"}}),
 ]
 
+# Whose status has conditions that a client may write.
+CONDITIONS = ("Pod", "Service", "PersistentVolumeClaim", "Namespace", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController",
+              "Job", "PodDisruptionBudget", "HorizontalPodAutoscaler", "Toy")
+
+
+def exchange(method, path, body, kind, accept):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection.request(method, path, body, {"Content-Type": kind, "Accept": accept})
+    answer = connection.getresponse()
+    data = answer.read()
+    connection.close()
+    if answer.status == 409:
+        raise Conflict(data)
+    assert answer.status in (200, 201), (method, path, kind, answer.status, data[:900])
+    return data
+
+
+class Conflict(Exception):
+    """A controller wrote between a read and a write."""
+
+
+def until_written(write):
+    """Reads and writes, again while controllers write in between."""
+    for _ in range(9):
+        try:
+            return write()
+        except Conflict as conflict:
+            last = conflict
+    raise last
+
 
 def ask(method, path, body=None, kind="application/json"):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-    connection.request(method, path, None if body is None else json.dumps(body), {"Content-Type": kind})
-    answer = connection.getresponse()
-    text = answer.read().decode()
-    connection.close()
-    assert answer.status in (200, 201), (method, path, answer.status, text[:900])
-    return json.loads(text)
+    return json.loads(exchange(method, path, None if body is None else json.dumps(body), kind, "application/json"))
+
+
+def rewrite(path, form, old, new):
+    """Puts what was read in @form, with a word of the same length instead of another."""
+    def write():
+        text = exchange("GET", path, None, "", form)
+        assert old in text, (path, form, text)
+        return json.loads(exchange("PUT", path, text.replace(old, new), form, "application/json"))
+    return until_written(write)
 
 
 def bare(thing):
@@ -127,13 +160,43 @@ def has(found, given, place):
 
 
 def ways(path, thing, is_custom):
-    """Each writes an annotation of its name."""
+    """Each writes an annotation of its name; those behind "apply" read the object in their own form, and write that."""
     yield "put", lambda: ask("PUT", path, {**thing, "metadata": {**thing["metadata"], "resourceVersion": "", "annotations": {"whole": "put"}}})
     yield "merge", lambda: ask("PATCH", path, annotation("merge"), "application/merge-patch+json")
     if not is_custom:
         yield "strategic", lambda: ask("PATCH", path, annotation("strategic"), "application/strategic-merge-patch+json")
     yield "json", lambda: ask("PATCH", path, [{"op": "add", "path": "/metadata/annotations/whole", "value": "json"}], "application/json-patch+json")
     yield "apply", lambda: ask("PATCH", path + "?fieldManager=whole&force=true", {**annotation("apply"), "apiVersion": thing["apiVersion"], "kind": thing["kind"]}, "application/apply-patch+yaml")
+    yield "sheet", lambda: rewrite(path, "application/yaml", b"whole: apply", b"whole: sheet")
+    if not is_custom:
+        yield "bytes", lambda: rewrite(path, "application/vnd.kubernetes.protobuf", b"sheet", b"bytes")
+
+
+def check_status(path, kind):
+    """A write of the status changes nothing else, and no other part of the status."""
+    condition = {"type": "Whole", "status": "True", "reason": "Test", "message": "m", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+
+    def others(status):
+        return {**status, "conditions": [each for each in status.get("conditions") or [] if each["type"] != "Whole"]}
+
+    def put():
+        before = ask("GET", path + "/status")
+        status = others(before.get("status") or {})
+        ask("PUT", path + "/status", {**before, "spec": {}, "status": {**status, "conditions": status["conditions"] + [{**condition, "message": "put"}]}})
+        return before
+
+    def merge():
+        before = ask("GET", path + "/status")
+        conditions = others(before["status"])["conditions"] + [{**condition, "message": "merge"}]
+        ask("PATCH", path + "/status", {"status": {"conditions": conditions}}, "application/merge-patch+json")
+        return before
+
+    for way, write in (("put", put), ("merge", merge)):
+        before = until_written(write)
+        after = ask("GET", path)
+        lost = differences(bare(before), bare(after), kind) + differences(others(before.get("status") or {}), others(after["status"]), kind + ".status")
+        assert not lost, (way, lost)
+        assert [each["message"] for each in after["status"]["conditions"] if each["type"] == "Whole"] == [way], (kind, way, after["status"])
 
 
 def check(version, resource, kind, body, namespaced):
@@ -154,6 +217,8 @@ def check(version, resource, kind, body, namespaced):
         assert not differences(bare(before), bare(after), kind + " " + way), differences(bare(before), bare(after), kind + " " + way)
         assert after["metadata"].get("generation") == before["metadata"].get("generation"), (kind, way)
         has(after, body, kind + " after " + way)
+    if kind in CONDITIONS:
+        check_status(path, kind)
 
 
 def define(plural, kind, scope):

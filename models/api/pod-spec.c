@@ -257,12 +257,30 @@ pod_spec_equal(const PodSpec *a, const PodSpec *b)
 }
 
 static gboolean
-has_same_deadline(const json_t *a, const json_t *b)
+is_same_value(const json_t *a, const json_t *b)
 {
-    static const char name[] = "activeDeadlineSeconds";
+    return a == b || (a != NULL && b != NULL && json_equal(a, b));
+}
 
-    return json_integer_value(json_object_get(a, name)) ==
-           json_integer_value(json_object_get(b, name));
+/* What no model reads, and a kubelet acts upon. */
+static gboolean
+asks_same_rest(const json_t *a, const json_t *b)
+{
+    static const char *const lists[] = {"containers", "initContainers"};
+
+    if (!is_same_value(json_object_get(a, "activeDeadlineSeconds"),
+                       json_object_get(b, "activeDeadlineSeconds")) ||
+        !is_same_value(json_object_get(a, "ephemeralContainers"),
+                       json_object_get(b, "ephemeralContainers")))
+        return FALSE;
+    for (gsize k = 0; k < G_N_ELEMENTS(lists); k++) {
+        const json_t *x = json_object_get(a, lists[k]), *y = json_object_get(b, lists[k]);
+        for (size_t i = 0; i < MIN(json_array_size(x), json_array_size(y)); i++)
+            if (!is_same_value(json_path_get(json_array_get(x, i), "resources.limits"),
+                               json_path_get(json_array_get(y, i), "resources.limits")))
+                return FALSE;
+    }
+    return TRUE;
 }
 
 gboolean
@@ -274,7 +292,7 @@ pod_spec_asks_same(const PodSpec *self, const PodSpec *other)
     return self == other ||
            (a.cpu_milli == b.cpu_milli && a.memory_bytes == b.memory_bytes &&
             pod_containers_equal(&a, &b) && fields_equal(pod_spec_fields, &a, &b) &&
-            has_same_deadline(a.manifest, b.manifest));
+            asks_same_rest(a.manifest, b.manifest));
 }
 
 static json_t *

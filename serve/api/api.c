@@ -207,7 +207,6 @@ static const struct {
     {"attach",              "no container runs in a simulated pod: there is nothing to attach to" },
     {"portforward",         "no container runs in a simulated pod: no port can be forwarded to it"},
     {"proxy",               "nothing listens on simulated pods, nodes and services"               },
-    {"ephemeralcontainers", "no container runs in a simulated pod: it takes no ephemeral ones"    },
 };
 
 static gboolean

@@ -261,24 +261,69 @@ copy_member(json_t *to, const json_t *from, const char *name)
         json_object_del(to, name);
 }
 
-/* A write of the object leaves its status alone, a write of the status all but metadata. Returns:
- * (owned): @after (taken) */
+/* dropNonResizeUpdatesForContainers(). A list with other names stays as it is, and is refused. */
+static void
+keep_containers(json_t *after, const json_t *live, const char *list)
+{
+    json_auto_t *kept = json_deep_copy(json_object_get(live, list));
+    const json_t *given = json_object_get(after, list);
+    json_t *container;
+    gsize i;
+
+    if (json_array_size(kept) != json_array_size(given))
+        return;
+    json_array_foreach(kept, i, container) {
+        const json_t *from = json_array_get(given, i);
+        if (g_strcmp0(json_path_string(container, "name"), json_path_string(from, "name")) != 0)
+            return;
+        copy_member(container, from, "resources");
+        copy_member(container, from, "resizePolicy");
+    }
+    if (kept != NULL)
+        json_object_set(after, list, kept);
+}
+
+/* dropNonResizeUpdates(), dropNonEphemeralContainerUpdates(): what a subresource of a pod writes of
+ * its spec. */
+static void
+keep_pod_spec(const Target *target, const json_t *live, json_t *kept, const json_t *after)
+{
+    json_t *spec = json_object_get(kept, "spec");
+    const json_t *given = json_object_get(after, "spec");
+
+    if (target_is(target, "ephemeralcontainers")) {
+        copy_member(spec, given, "ephemeralContainers");
+        return;
+    }
+    copy_member(spec, given, "containers");
+    copy_member(spec, given, "initContainers");
+    keep_containers(spec, json_object_get(live, "spec"), "containers");
+    keep_containers(spec, json_object_get(live, "spec"), "initContainers");
+}
+
+/* A write of the object leaves its status alone, a write of a subresource all but that and
+ * metadata. Returns: (owned): @after (taken) */
 static json_t *
 keep_other_part(const Write *self, const json_t *live, json_t *after)
 {
-    const ApiResource *row = self->target->row;
+    const Target *target = self->target;
     json_t *kept;
 
-    if (target_is(self->target, "status")) {
-        kept = json_deep_copy(live);
-        copy_member(kept, after, "status");
-        copy_member(kept, after, "metadata");
-        json_decref(after);
-        return kept;
+    if (target->subresource == NULL) {
+        if (write_has_status(target->row))
+            copy_member(after, live, "status");
+        return after;
     }
-    if (write_has_status(row) && self->target->subresource == NULL)
-        copy_member(after, live, "status");
-    return after;
+    kept = json_deep_copy(live);
+    copy_member(kept, after, "metadata");
+    if (target_is(target, "status") || target_is(target, "approval"))
+        copy_member(kept, after, "status");
+    else if (target_is(target, "finalize"))
+        copy_member(kept, after, "spec");
+    else
+        keep_pod_spec(target, live, kept, after);
+    json_decref(after);
+    return kept;
 }
 
 /* Returns: (owned): a refusal */

@@ -88,7 +88,7 @@ def merge_names(target, patch):
             target.pop(name, None)
         elif isinstance(value, dict) and isinstance(target.get(name), dict):
             merge_names(target[name], value)
-        elif name in ("containers", "volumes") and isinstance(target.get(name), list):
+        elif name in ("containers", "ephemeralContainers", "volumes") and isinstance(target.get(name), list):
             for item in value:
                 old = [it for it in target[name] if it["name"] == item["name"]]
                 if old:
@@ -113,22 +113,27 @@ STRATEGIC = "application/strategic-merge-patch+json"
 
 
 def update(row):
-    """A refused change, by PUT and by a patch, and one that is taken."""
+    """A refused change, by PUT and by a patch, and one that is taken, if there is any."""
     url = RESOURCES[row["object"]["apiVersion"], row["object"]["kind"]]
     name = url + "/" + row["object"]["metadata"]["name"]
     code, answer = ask("POST", url, row["object"])
     assert code == 201, (row["name"], answer)
     if row.get("delete"):
         ask("DELETE", name)
+    whole, name = name, "/".join([name] + row.get("subresource", []))
+    for change in row.get("first", []):
+        assert ask("PATCH", name, change, STRATEGIC)[0] == 200
     for method, (code, answer) in (("PATCH", ask("PATCH", name, row["change"], STRATEGIC)), ("PUT", put(name, row["change"]))):
         causes, wanted = told(answer.get("details", {}).get("causes", [])), expect(row)
         if code != 422 or [(a, b, c[:len(d)]) for (a, b, c), (_, _, d) in zip(causes, wanted)] != wanted or len(causes) != len(wanted):
             wrong.append((method, row["name"], code, causes or answer.get("message")))
-    code, answer = ask("PATCH", name, row["fine"], "application/json-patch+json" if isinstance(row["fine"], list) else STRATEGIC)
+    code = 200
+    if "fine" in row:
+        code, answer = ask("PATCH", name, row["fine"], "application/json-patch+json" if isinstance(row["fine"], list) else STRATEGIC)
     if code != 200:
         wrong.append(("taken", row["name"], code, answer.get("message")))
-    ask("PATCH", name, {"metadata": {"finalizers": None}}, "application/merge-patch+json")
-    ask("DELETE", name + "?gracePeriodSeconds=0")
+    ask("PATCH", whole, {"metadata": {"finalizers": None}}, "application/merge-patch+json")
+    ask("DELETE", whole + "?gracePeriodSeconds=0")
 
 
 for line in open(objects):

@@ -95,9 +95,7 @@ check_report(
     g_string_append(parser->path, path);
     g_autofree char *own_path = g_strdup(parser->path->str);
     hoist(check, parser->path);
-    g_autofree char *message = parser->path->len == 0
-                                   ? g_strdup(words)
-                                   : g_strdup_printf("%s: %s", parser->path->str, words);
+    g_autofree char *message = g_strdup_printf("%s: %s", parser->path->str, words);
     if (parser->told == NULL)
         parser->told = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     /* As field.ErrorList.ToAggregate(): a text is said once. */

@@ -337,6 +337,32 @@ check_container(Check *check, const json_t *container)
                       "must not be set for readinessProbes");
 }
 
+/* validateEphemeralContainers(): allowedEphemeralContainerFields has all other fields. */
+static void
+check_ephemeral(Check *check, const json_t *container)
+{
+    static const char *const refused[] = {"lifecycle",      "livenessProbe",      "ports",
+                                          "readinessProbe", "resizePolicy",       "resources",
+                                          "restartPolicy",  "restartPolicyRules", "startupProbe"};
+    static const char *const of_mounts[] = {"subPath", "subPathExpr"};
+    static const char detail[] = "cannot be set for an Ephemeral Container";
+    const json_t *mount;
+    size_t k;
+
+    check_container(check, container);
+    for (gsize i = 0; i < G_N_ELEMENTS(refused); i++) {
+        const json_t *value = json_object_get(container, refused[i]);
+        if (!api_check_same(NULL, value, NULL))
+            check_forbidden(check, value, refused[i], detail);
+    }
+    json_array_foreach(json_path_get(container, "volumeMounts"), k, mount)
+        for (gsize i = 0; i < G_N_ELEMENTS(of_mounts); i++) {
+            g_autofree char *path = g_strdup_printf("volumeMounts[%zu].%s", k, of_mounts[i]);
+            if (*check_text(mount, of_mounts[i]) != '\0')
+                check_forbidden(check, json_object_get(mount, of_mounts[i]), path, detail);
+        }
+}
+
 static void
 check_http_get(Check *check, const json_t *value)
 {
@@ -387,7 +413,7 @@ check_profile(Check *check, const json_t *value)
 
 const CheckRule check_container_rules[] = {
     {"validateContainerCommon",               "core.v1.Container",            check_container },
-    {"validateContainerCommon",               "core.v1.EphemeralContainer",   check_container },
+    {"validateEphemeralContainers",           "core.v1.EphemeralContainer",   check_ephemeral },
     {"ValidateEnv",                           "core.v1.EnvVar",               check_env       },
     {"validateEnvVarValueFrom",               "core.v1.EnvVarSource",         check_env_source},
     {"ValidateContainerResourceRequirements", "core.v1.ResourceRequirements", check_requests  },

@@ -3,6 +3,10 @@
 
 #include <string.h>
 
+#include "models/api/quota/pod-resources.h"
+
+#define MIRROR_ANNOTATION "kubernetes.io/config.mirror" /* the kubelet made it of a file */
+
 /* ValidatePodUpdate() and those of the subresources: which fields of a pod may change. */
 
 #define MAY_CHANGE                                                                                 \
@@ -232,6 +236,11 @@ check_ephemeral(Check *check, const json_t *pod)
     const json_t *old = json_path_get(check->old, path), *new = json_path_get(pod, path);
     size_t k;
 
+    if (json_object_get(json_path_get(check->old, "metadata.annotations"), MIRROR_ANNOTATION) !=
+        NULL) {
+        check_forbidden(check, pod, "", "static pods do not support ephemeral containers");
+        return;
+    }
     for (size_t i = 0; i < json_array_size(old); i++) {
         const json_t *was = json_array_get(old, i);
         const char *name = check_text(was, "name");
@@ -261,39 +270,135 @@ is_removed(const json_t *old, const json_t *new)
     return FALSE;
 }
 
-/* validateContainerResize(): limits may not go away. */
+/* Before 1.34 a running container never had less memory than it may have in use. */
 static void
-check_resize_container(Check *check, const json_t *old, const json_t *new, size_t i)
+check_memory_limit(Check *check, const json_t *old, const json_t *new, const char *at)
+{
+    g_autofree char *path = g_strdup_printf("%s.limits[memory]", at);
+    const json_t *policies = json_path_get(new, "resizePolicy"), *policy;
+    int64_t before, after;
+    size_t i;
+
+    json_array_foreach((json_t *)policies, i, policy)
+        if (strcmp(check_text(policy, "resourceName"), "memory") == 0 &&
+            strcmp(check_text(policy, "restartPolicy"), "RestartContainer") == 0)
+            return;
+    if (check->minor >= 34 ||
+        !quantity_parse(check_text(new, "resources.limits.memory"), &after, NULL, NULL))
+        return;
+    if (!quantity_parse(check_text(old, "resources.limits.memory"), &before, NULL, NULL))
+        check_forbidden(check, json_path_get(new, "resources.limits"), path,
+                        "memory limits cannot be added unless resizePolicy is RestartContainer");
+    else if (after < before)
+        check_forbidden(
+            check, json_path_get(new, "resources.limits"), path,
+            "memory limits cannot be decreased unless resizePolicy is RestartContainer");
+}
+
+/* validateContainerResize(). @at: "spec.containers[0].resources" */
+static void
+check_resize_container(Check *check, const json_t *old, const json_t *new, const char *at)
 {
     static const char *const parts[] = {"requests", "limits"};
 
     for (gsize k = 0; k < G_N_ELEMENTS(parts); k++) {
-        g_autofree char *path = g_strdup_printf("spec.containers[%zu].resources.%s", i, parts[k]);
+        g_autofree char *path = g_strdup_printf("%s.%s", at, parts[k]);
         g_autofree char *member = g_strdup_printf("resources.%s", parts[k]);
         g_autofree char *detail = g_strdup_printf("resource %s cannot be removed", parts[k]);
         if (is_removed(json_path_get(old, member), json_path_get(new, member)))
             check_forbidden(check, json_path_get(new, member), path, detail);
     }
+    check_memory_limit(check, old, new, at);
 }
 
-/* ValidatePodResize(): only requests and limits of cpu and memory may change. */
+/* dropCPUMemoryResourcesFromContainer(): amounts of cpu and memory are no difference. */
 static void
-check_resize(Check *check, const json_t *pod)
+drop_cpu_and_memory(json_t *container, const json_t *old)
 {
-    const json_t *old = json_path_get(check->old, "spec");
-    json_auto_t *new = json_deep_copy(json_path_get(pod, "spec"));
+    static const char *const parts[] = {"requests", "limits"};
+    static const char *const names[] = {"cpu", "memory"};
+    json_t *resources = json_object_get(container, "resources");
+
+    copy_member(container, old, "resizePolicy");
+    if (!json_is_object(resources))
+        return;
+    for (gsize i = 0; i < G_N_ELEMENTS(parts); i++) {
+        const json_t *before = json_path_get(json_path_get(old, "resources"), parts[i]);
+        json_t *amounts = json_object_get(resources, parts[i]);
+        if (before == NULL) {
+            json_object_del(resources, parts[i]);
+            continue;
+        }
+        for (gsize k = 0; json_is_object(amounts) && k < G_N_ELEMENTS(names); k++)
+            copy_member(amounts, before, names[k]);
+    }
+}
+
+/* @list: "containers", "initContainers"; of these, those that restart always may change. */
+static void
+check_resize_list(Check *check, const json_t *old, json_t *new, const char *list)
+{
+    gboolean are_init = strcmp(list, "initContainers") == 0;
     json_t *container;
     size_t i;
 
-    json_array_foreach(json_object_get(new, "containers"), i, container) {
-        const json_t *before = json_array_get(json_object_get(old, "containers"), i);
-        check_resize_container(check, before, container, i);
-        copy_member(container, before, "resources");
-        copy_member(container, before, "resizePolicy");
+    json_array_foreach(json_object_get(new, list), i, container) {
+        g_autofree char *at = g_strdup_printf("spec.%s[%zu].resources", list, i);
+        const json_t *before = json_array_get(json_object_get(old, list), i);
+        gboolean may_change =
+            !are_init || strcmp(check_text(before, "restartPolicy"), "Always") == 0;
+        if (may_change) {
+            check_resize_container(check, before, container, at);
+            drop_cpu_and_memory(container, before);
+        }
+        if (!api_check_same(NULL, container, before))
+            check_forbidden(check, json_path_get(check->object, "spec"), "spec",
+                            !are_init    ? "only cpu and memory resources are mutable"
+                            : may_change ? "only cpu and memory resources for sidecar containers "
+                                           "are mutable"
+                                         : "resources for non-sidecar init containers are "
+                                           "immutable");
+        json_array_set(json_object_get(new, list), i, (json_t *)before); /* only compared */
     }
-    if (!api_check_same(spec_type(check), old, new))
-        check_forbidden(check, json_path_get(pod, "spec"), "spec",
-                        "only cpu and memory resources are mutable");
+}
+
+/* Pods that are not resized at all. Returns: whether it is one */
+static gboolean
+check_resizable(Check *check, const json_t *pod)
+{
+    const json_t *mirror =
+        json_object_get(json_path_get(check->old, "metadata.annotations"), MIRROR_ANNOTATION);
+
+    if (!api_check_same(NULL, json_path_get(pod, "spec.resources"), NULL))
+        check_forbidden(check, pod, "", "pods with pod-level resources cannot be resized");
+    else if (mirror != NULL)
+        check_forbidden(check, pod, "", "static pods cannot be resized");
+    else if (strcmp(check_text(check->old, "spec.os.name"), "windows") == 0)
+        check_forbidden(check, pod, "", "windows pods cannot be resized");
+    else
+        return TRUE;
+    return FALSE;
+}
+
+/* ValidatePodResize(): only requests and limits of cpu and memory may change. Not asked: whether
+ * the node can, which the states of its containers tell. */
+static void
+check_resize(Check *check, const json_t *pod)
+{
+    const json_t *old = json_path_get(check->old, "spec"), *spec = json_path_get(pod, "spec");
+    json_auto_t *new = json_deep_copy(spec);
+    unsigned n_faults = check->n_faults;
+
+    if (!check_resizable(check, pod))
+        return;
+    if (strcmp(pod_json_quality(old), pod_json_quality(spec)) != 0)
+        check_fault(check, spec, "spec",
+                    "Invalid value: \"%s\": Pod QOS Class may not change as a result of resizing",
+                    check_text(pod, "status.qosClass"));
+    check_resize_list(check, old, new, "initContainers");
+    check_resize_list(check, old, new, "containers");
+    if (check->n_faults == n_faults && !api_check_same(spec_type(check), old, new))
+        check_forbidden(check, spec, "spec", "only cpu and memory resources are mutable");
 }
 
 /* ValidateContainerStateTransition(). */

@@ -230,11 +230,38 @@ check_os(Check *check, const json_t *spec)
                             "cannot be set for a windows pod");
 }
 
+/* validateEphemeralContainers(): names differ from those of all containers; the target is none of
+ * these. */
+static void
+check_ephemeral_names(Check *check, const json_t *spec)
+{
+    const json_t *list = json_path_get(spec, "ephemeralContainers"), *one;
+    const json_t *plain = json_path_get(spec, "containers"),
+                 *init = json_path_get(spec, "initContainers");
+    size_t i;
+
+    json_array_foreach((json_t *)list, i, one) {
+        g_autofree char *at = g_strdup_printf("ephemeralContainers[%zu].name", i);
+        g_autofree char *target_at =
+            g_strdup_printf("ephemeralContainers[%zu].targetContainerName", i);
+        const char *name = check_text(one, "name"),
+                   *target = check_text(one, "targetContainerName");
+        if (has_container(plain, G_MAXSIZE, name) || has_container(init, G_MAXSIZE, name) ||
+            has_container(list, i, name))
+            check_duplicate(check, json_path_get(one, "name"), at);
+        if (*target != '\0' && !has_container(plain, G_MAXSIZE, target) &&
+            !has_container(init, G_MAXSIZE, target))
+            check_fault(check, json_path_get(one, "targetContainerName"), target_at,
+                        "Not found: \"%s\"", target);
+    }
+}
+
 static void
 check_pod_spec(Check *check, const json_t *spec)
 {
     check_plain_containers(check, spec);
     check_init_containers(check, spec);
+    check_ephemeral_names(check, spec);
     check_host_ports(check, json_path_get(spec, "containers"), "containers");
     check_host_ports(check, json_path_get(spec, "initContainers"), "initContainers");
     check_host_network(check, spec);

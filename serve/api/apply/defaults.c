@@ -162,6 +162,7 @@ static const struct {
     gboolean is_last; /* after its members have theirs */
 } functions[] = {
     {"core.v1.Container",                 default_pull_policy,     FALSE},
+    {"core.v1.EphemeralContainer",        default_pull_policy,     FALSE},
     {"core.v1.Volume",                    default_volume,          FALSE},
     {"core.v1.Pod",                       default_pod,             TRUE },
     {"core.v1.ServicePort",               default_service_port,    FALSE},
@@ -189,8 +190,7 @@ set_fields(json_t *object, const SchemaType *type)
 {
     for (const SchemaField *field = type->fields; field->name != NULL; field++)
         if (field->set != NULL && json_object_get(object, field->name) == NULL)
-            json_object_set_new(object, field->name,
-                                json_loads(field->set, JSON_DECODE_ANY, NULL));
+            json_object_set_new(object, field->name, json_loads(field->set, JSON_DECODE_ANY, NULL));
 }
 
 void

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "models/api/secret.h"
+#include "models/api/snapshot.h"
 
 #define CAPABILITIES_MAX 4 /* one for each access mode */
 #define CLEAN_UPS_MAX 5    /* PROV-24 */
@@ -620,14 +621,18 @@ enum {
     SELECTS = 1 << 8,       /* the claim has a selector */
     TWO_FS_TYPES = 1 << 9,  /* the class names two file systems */
     SOURCE = 1 << 10,
-    FORBIDDEN = 1 << 11, /* its source is in another namespace, and no ReferenceGrant admits it */
-    CHECK_FACTS_END = 1 << 12,
+    FORBIDDEN = 1 << 11,   /* its source is in another namespace, and no ReferenceGrant admits it */
+    NAMELESS = 1 << 12,    /* its source has no name */
+    WRONG_GROUP = 1 << 13, /* its source is a VolumeSnapshot of another API group */
+    CHECK_FACTS_END = 1 << 14,
 };
 
 enum {
     FAIL_NO_CLASS,
     FAIL_FAR,
     FAIL_FORBIDDEN,
+    FAIL_NAMELESS,
+    FAIL_WRONG_GROUP,
     FAIL_NO_CONTROLLER,
     FAIL_NO_CREATION,
     FAIL_NO_RESTORE,
@@ -640,25 +645,28 @@ enum {
     FIND_PLACE,
 };
 
-#define BARRED (POPULATED | NO_CLASS | FAR | FORBIDDEN)
+#define REFUSED (NO_CLASS | FAR | FORBIDDEN)
+#define BARRED (REFUSED | NAMELESS | WRONG_GROUP | POPULATED)
 #define UNABLE (NO_CONTROLLER | NO_CREATION | NO_RESTORE | NO_CLONE | NO_CHANGE)
 
-/* Provision() of external-provisioner's controller.go, up to the first request. Columns: all of
- * these hold, none of these, then. */
+/* prepareProvision() of external-provisioner's controller.go, up to the first request. Columns: all
+ * of these hold, none of these, then. */
 static const Rule check_table[] = {
-    {"PROV-20.3", POPULATED,     0,                                                 LEAVE_TO_POPULATOR},
-    {"PROV-20.1", NO_CLASS,      POPULATED,                                         FAIL_NO_CLASS     },
-    {"PROV-20.2", FAR,           POPULATED | NO_CLASS,                              FAIL_FAR          },
-    {"SRC-6",     FORBIDDEN,     POPULATED | NO_CLASS | FAR,                        FAIL_FORBIDDEN    },
-    {"PROV-20.4", NO_CONTROLLER, BARRED,                                            FAIL_NO_CONTROLLER},
-    {"PROV-20.4", NO_CREATION,   BARRED | NO_CONTROLLER,                            FAIL_NO_CREATION  },
-    {"PROV-20.4", NO_RESTORE,    BARRED | NO_CONTROLLER | NO_CREATION,              FAIL_NO_RESTORE   },
-    {"PROV-20.4", NO_CLONE,      BARRED | NO_CONTROLLER | NO_CREATION,              FAIL_NO_CLONE     },
-    {"PROV-20.4", NO_CHANGE,     BARRED | (UNABLE & ~NO_CHANGE),                    FAIL_NO_CHANGE    },
-    {"PROV-20.5", SELECTS,       BARRED | UNABLE,                                   FAIL_SELECTS      },
-    {"PROV-20.6", TWO_FS_TYPES,  BARRED | UNABLE | SELECTS,                         FAIL_FS_TYPES     },
-    {"PROV-20.7", SOURCE,        BARRED | UNABLE | SELECTS | TWO_FS_TYPES,          FIND_SOURCE       },
-    {"PROV-20.8", 0,             BARRED | UNABLE | SELECTS | TWO_FS_TYPES | SOURCE, FIND_PLACE        },
+    {"PROV-20.1",  NO_CLASS,      0,                                                 FAIL_NO_CLASS     },
+    {"PROV-20.2",  FAR,           NO_CLASS,                                          FAIL_FAR          },
+    {"SRC-6",      FORBIDDEN,     NO_CLASS | FAR,                                    FAIL_FORBIDDEN    },
+    {"PROV-20.12", NAMELESS,      REFUSED,                                           FAIL_NAMELESS     },
+    {"PROV-20.13", WRONG_GROUP,   REFUSED | NAMELESS,                                FAIL_WRONG_GROUP  },
+    {"PROV-20.3",  POPULATED,     REFUSED | NAMELESS | WRONG_GROUP,                  LEAVE_TO_POPULATOR},
+    {"PROV-20.4",  NO_CONTROLLER, BARRED,                                            FAIL_NO_CONTROLLER},
+    {"PROV-20.4",  NO_CREATION,   BARRED | NO_CONTROLLER,                            FAIL_NO_CREATION  },
+    {"PROV-20.4",  NO_RESTORE,    BARRED | NO_CONTROLLER | NO_CREATION,              FAIL_NO_RESTORE   },
+    {"PROV-20.4",  NO_CLONE,      BARRED | NO_CONTROLLER | NO_CREATION,              FAIL_NO_CLONE     },
+    {"PROV-20.4",  NO_CHANGE,     BARRED | (UNABLE & ~NO_CHANGE),                    FAIL_NO_CHANGE    },
+    {"PROV-20.5",  SELECTS,       BARRED | UNABLE,                                   FAIL_SELECTS      },
+    {"PROV-20.6",  TWO_FS_TYPES,  BARRED | UNABLE | SELECTS,                         FAIL_FS_TYPES     },
+    {"PROV-20.7",  SOURCE,        BARRED | UNABLE | SELECTS | TWO_FS_TYPES,          FIND_SOURCE       },
+    {"PROV-20.8",  0,             BARRED | UNABLE | SELECTS | TWO_FS_TYPES | SOURCE, FIND_PLACE        },
 };
 static const RuleBound check_bounds[] = {
     {.given = NO_RESTORE, .none = NO_CLONE},
@@ -666,14 +674,21 @@ static const RuleBound check_bounds[] = {
 const RuleTable provisioner_check_rules =
     RULE_TABLE("claims to provision", CHECK_FACTS_END, check_table, RULE_BOUNDS(check_bounds));
 
-static gboolean
-is_for_populator(const ExternalProvisioner *self, const DataSource *source)
+/* The kind decides, whatever its group. */
+static uint32_t
+source_facts(const ExternalProvisioner *self, const DataSource *source)
 {
-    if (source->kind == NULL || (is_set(source->namespace) && self->grants == NULL) ||
-        (strcmp(source->kind, "PersistentVolumeClaim") == 0 && !is_set(source->api_group)))
-        return FALSE;
-    return strcmp(source->kind, "VolumeSnapshot") != 0 ||
-           g_strcmp0(source->api_group, "snapshot.storage.k8s.io") != 0;
+    uint32_t facts = SOURCE;
+
+    if (source->kind == NULL)
+        return 0;
+    facts |= is_set(source->namespace) && self->grants == NULL ? FAR : 0;
+    facts |= is_set(source->name) ? 0 : NAMELESS;
+    if (strcmp(source->kind, "VolumeSnapshot") == 0)
+        facts |= g_strcmp0(source->api_group, SNAPSHOT_API_GROUP) == 0 ? 0 : WRONG_GROUP;
+    else if (strcmp(source->kind, "PersistentVolumeClaim") != 0)
+        facts |= POPULATED;
+    return facts;
 }
 
 static uint32_t
@@ -682,13 +697,10 @@ check_facts(const ExternalProvisioner *self, const Claim *claim, const ClassInfo
     const DataSource *source = &claim->data_source;
     CsiPluginCapabilities plugin = sidecar_plugin_capabilities(self->sidecar);
     CsiControllerCapabilities controller = sidecar_controller_capabilities(self->sidecar);
-    gboolean is_granted = self->grants == NULL || source_is_granted(self, claim);
-    uint32_t facts = 0;
+    uint32_t facts = source_facts(self, source);
 
-    facts |= is_granted && is_for_populator(self, source) ? POPULATED : 0;
     facts |= class == NULL ? NO_CLASS : 0;
-    facts |= source->kind != NULL && is_set(source->namespace) && self->grants == NULL ? FAR : 0;
-    facts |= is_granted ? 0 : FORBIDDEN;
+    facts |= self->grants == NULL || source_is_granted(self, claim) ? 0 : FORBIDDEN;
     facts |= plugin & CSI_PLUGIN_CONTROLLER_SERVICE ? 0 : NO_CONTROLLER;
     facts |= controller & CSI_CONTROLLER_CREATE_DELETE_VOLUME ? 0 : NO_CREATION;
     if (g_strcmp0(source->kind, "VolumeSnapshot") == 0)
@@ -699,7 +711,6 @@ check_facts(const ExternalProvisioner *self, const Claim *claim, const ClassInfo
         facts |= controller & CSI_CONTROLLER_MODIFY_VOLUME_CAPABILITY ? 0 : NO_CHANGE;
     facts |= claim->selector != NULL ? SELECTS : 0;
     facts |= class != NULL && class->fs_type_error != NULL ? TWO_FS_TYPES : 0;
-    facts |= source->kind != NULL ? SOURCE : 0;
     return facts;
 }
 
@@ -746,6 +757,19 @@ plan_provision(const ExternalProvisioner *self,
                                       "accessing %s/%s of %s dataSource from %s isn't allowed",
                                       claim->data_source.namespace, claim->data_source.name,
                                       claim->data_source.kind, claim->meta.key->text));
+        return;
+    case FAIL_NAMELESS:
+        provision_failed(
+            self, plan, claim, PROVISION_FINISHED,
+            plan_internf(plan, "the PVC source not found for PVC %s", object_name(&claim->meta)));
+        return;
+    case FAIL_WRONG_GROUP:
+        provision_failed(
+            self, plan, claim, PROVISION_FINISHED,
+            plan_internf(plan,
+                         "the PVC source does not belong to the right APIGroup. "
+                         "Expected " SNAPSHOT_API_GROUP ", Got %s",
+                         is_set(claim->data_source.api_group) ? claim->data_source.api_group : ""));
         return;
     case FAIL_FS_TYPES:
         provision_failed(self, plan, claim, PROVISION_FINISHED, class->fs_type_error);

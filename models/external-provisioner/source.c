@@ -9,13 +9,6 @@
 /* Where the data of a new volume comes from: another claim's volume, or a snapshot. Errors here
  * change nothing, and the back-off tries again (SRC-1, SRC-4). */
 
-/* An import may bring a claim whose source has no name. */
-static const char *
-source_name(const Claim *claim)
-{
-    return claim->data_source.name == NULL ? "" : claim->data_source.name;
-}
-
 static void
 source_failed(const ExternalProvisioner *self, Plan *plan, const char *error)
 {
@@ -24,7 +17,7 @@ source_failed(const ExternalProvisioner *self, Plan *plan, const char *error)
     provision_failed(self, plan, claim, PROVISION_NO_CHANGE,
                      plan_internf(plan,
                                   "error getting handle for DataSource Type %s by Name %s: %s",
-                                  claim->data_source.kind, source_name(claim), error));
+                                  claim->data_source.kind, claim->data_source.name, error));
 }
 
 static void
@@ -68,13 +61,16 @@ source_is_granted(const ExternalProvisioner *self, const Claim *claim)
 static ObjectKey *
 source_key(Objects *objects, const Claim *claim, ObjectKind kind)
 {
-    return objects_key(objects, kind, source_namespace(claim), source_name(claim));
+    const char *name = claim->data_source.name; /* an import may bring one without */
+
+    return objects_key(objects, kind, source_namespace(claim), name == NULL ? "" : name);
 }
 
 static const Claim *
 source_claim(const ExternalProvisioner *self, const Claim *claim)
 {
-    return CLAIM_CONST(informer_find(self->claims, source_namespace(claim), source_name(claim)));
+    return CLAIM_CONST(
+        informer_find(self->claims, source_namespace(claim), claim->data_source.name));
 }
 
 static void
@@ -206,20 +202,20 @@ decide_clone(const void *data, Plan *plan)
                       plan_internf(plan,
                                    "error getting PVC %s (namespace \"%s\") from api server: "
                                    "persistentvolumeclaim \"%s\" not found",
-                                   source_name(claim), source_namespace(claim),
-                                   source_name(claim)));
+                                   claim->data_source.name, source_namespace(claim),
+                                   claim->data_source.name));
         return;
     case FAIL_NOT_BOUND: /* the text ends with a Go struct: of a claim that never was bound */
         source_failed(self, plan,
                       plan_internf(plan,
                                    "the PVC DataSource %s must have a status of Bound.  Got {%s [] "
                                    "map[] [] map[] map[] <nil> <nil>}",
-                                   source_name(claim), claim_phase_name(source->phase)));
+                                   claim->data_source.name, claim_phase_name(source->phase)));
         return;
     case FAIL_GOING:
         source_failed(self, plan,
                       plan_internf(plan, "the PVC DataSource %s is currently being deleted",
-                                   source_name(claim)));
+                                   claim->data_source.name));
         return;
     case FAIL_NO_CLASS:
         source_failed(
@@ -322,7 +318,7 @@ static void
 decide_snapshot(const void *data, Plan *plan)
 {
     const ExternalProvisioner *self = data;
-    const char *name = source_name(provisioner_attempt(self, plan)->claim);
+    const char *name = provisioner_attempt(self, plan)->claim->data_source.name;
     int step = plan_last_step(plan);
     const VolumeSnapshot *snapshot = (const VolumeSnapshot *)plan_object(plan, step);
 

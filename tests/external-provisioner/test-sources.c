@@ -134,10 +134,9 @@ static const SourceCase clone_cases[] = {
     {            .title = "SRC-1: the source names no volume",
      .spoil_source = name_no_volume,
      .error = "volume name is empty in source PVC source"},
-    {               .title = "SRC-1: a source without a name",
+    {          .title = "PROV-20.12: a source without a name",
      .spoil_claim = name_no_source,
-     .error = "error getting PVC  (namespace \"default\") from api server: "
-              "persistentvolumeclaim \"\" not found"},
+     .error = "the PVC source not found for PVC data"},
     {             .title = "SRC-1: ... one that is not there",
      .spoil_source = name_another_volume,
      .error = INVALID},
@@ -409,11 +408,20 @@ allow_another_mode(World *world, SnapshotContent *content)
                           world_intern(world, "true"));
 }
 
+static void
+be_of_another_group(World *world, Claim *claim)
+{
+    claim->data_source.api_group = world_intern(world, "example.com");
+}
+
 /* clang-format off */
 static const SourceCase restore_cases[] = {
     {.title = "SRC-4: all is well"},
-    {.title = "SRC-4: a source without a name", .spoil_claim = name_no_source,
-     .error = "error getting snapshot  from api server"},
+    {.title = "PROV-20.12: a source without a name", .spoil_claim = name_no_source,
+     .error = "the PVC source not found for PVC data"},
+    {.title = "PROV-20.13: another API group", .spoil_claim = be_of_another_group,
+     .error = "the PVC source does not belong to the right APIGroup. "
+              "Expected snapshot.storage.k8s.io, Got example.com"},
     {.title = "SRC-4: not bound", .spoil_snapshot = not_be_bound, .error = "not bound"},
     {.title = "SRC-4: not ready", .spoil_snapshot = not_be_ready, .error = "is not Ready"},
     {.title = "SRC-4: too large", .spoil_snapshot = need_more_room,

@@ -333,12 +333,24 @@ typedef struct {
     OwnerReferences *owners;
 } CapacityEdit;
 
+/* isOwnedByUs() in capacity.go: other owners do not matter. */
+static gboolean
+is_owned_by(const Object *object, const OwnerReference *owner)
+{
+    for (unsigned i = 0; object->owners != NULL && i < object->owners->n_items; i++)
+        if (object->owners->items[i].controller &&
+            object_uid_equal(object->owners->items[i].uid, owner->uid))
+            return TRUE;
+    return FALSE;
+}
+
 static gboolean
 set_capacity(Object *object, const void *arg)
 {
     const CapacityEdit *edit = arg;
     StorageCapacity *capacity = STORAGE_CAPACITY(object);
-    gboolean owned = edit->owners == NULL || owner_references_equal(object->owners, edit->owners);
+    const OwnerReference *owner = edit->owners == NULL ? NULL : &edit->owners->items[0];
+    gboolean owned = owner == NULL || is_owned_by(object, owner);
 
     if (capacity->capacity_bytes == edit->capacity_bytes &&
         capacity->maximum_bytes == edit->maximum_bytes && owned)
@@ -346,8 +358,9 @@ set_capacity(Object *object, const void *arg)
     capacity->capacity_bytes = edit->capacity_bytes;
     capacity->maximum_bytes = edit->maximum_bytes;
     if (!owned) {
+        OwnerReferences *owners = owner_references_with(object->owners, owner);
         owner_references_unref(object->owners);
-        object->owners = owner_references_ref(edit->owners);
+        object->owners = owners;
     }
     return TRUE;
 }

@@ -161,6 +161,8 @@ node_selector_parse(ApiParser *parser, const json_t *value, void *field)
     if (terms == NULL || (json_is_array(terms) && json_array_size(terms) == 0)) {
         api_parser_required_at(parser, value, "nodeSelectorTerms",
                                "must have at least one node selector term");
+        node_selector_unref(*selector);
+        *selector = node_selector_alloc(0); /* for readers that go on: it matches no node */
         return;
     }
     gsize length = api_parser_enter(parser, "nodeSelectorTerms");

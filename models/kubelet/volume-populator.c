@@ -67,18 +67,17 @@ typedef enum {
 static const char *const claim_errors[] = {
     [NOT_FETCHED] = "failed to fetch PVC from API server: ",
     [BEING_DELETED] = "PVC is being deleted",
-    [NOT_OWNED] = "PVC was not created for the pod (pod is not owner)",
     [NOT_BOUND] = "PVC is not bound",
     [NO_VOLUME] = "PVC has empty pvc.Spec.VolumeName",
 };
 
 static const Rule claim_table[] = {
-    {"KVM-24.1", 0,                                 FETCHED,                          NOT_FETCHED  },
-    {"KVM-24.2", FETCHED | LEAVING,                 FOREIGN,                          BEING_DELETED},
-    {"KVM-24.3", FETCHED | FOREIGN,                 0,                                NOT_OWNED    },
-    {"KVM-24.4", FETCHED,                           FOREIGN | LEAVING | IS_BOUND,     NOT_BOUND    },
-    {"KVM-24.5", FETCHED | IS_BOUND,                FOREIGN | LEAVING | NAMES_VOLUME, NO_VOLUME    },
-    {"KVM-24",   FETCHED | IS_BOUND | NAMES_VOLUME, FOREIGN | LEAVING,                CLAIM_IS_FINE},
+    {"KVM-24.1", 0,                                           FETCHED,                NOT_FETCHED  },
+    {"KVM-24.2", FETCHED | LEAVING,                           0,                      BEING_DELETED},
+    {"KVM-24.4", FETCHED,                                     LEAVING | IS_BOUND,     NOT_BOUND    },
+    {"KVM-24.5", FETCHED | IS_BOUND,                          LEAVING | NAMES_VOLUME, NO_VOLUME    },
+    {"KVM-24.3", FETCHED | IS_BOUND | NAMES_VOLUME | FOREIGN, LEAVING,                NOT_OWNED    },
+    {"KVM-24",   FETCHED | IS_BOUND | NAMES_VOLUME,           FOREIGN | LEAVING,      CLAIM_IS_FINE},
 };
 
 const RuleTable kubelet_claim_rules =
@@ -326,11 +325,15 @@ decide_claim(const void *data, Plan *plan)
         return;
     }
     int fault = plan_judge(plan, &kubelet_claim_rules, claim_facts(claim, populate));
+    const ObjectKey *key = claim_key(self, populate);
 
     if (fault != CLAIM_IS_FINE) {
         const char *cause = claim == NULL ? plan_message(plan, step) : "";
         add_error(plan, populate,
-                  claim_error_text(plan, claim_key(self, populate), claim_errors[fault], cause));
+                  fault == NOT_OWNED
+                      ? plan_internf(plan, "PVC %s was not created for pod %s (pod is not owner)",
+                                     key->text, populate->worker->key->text)
+                      : claim_error_text(plan, key, claim_errors[fault], cause));
         plan_then(plan, decide_populate);
         return;
     }

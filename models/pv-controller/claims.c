@@ -261,6 +261,8 @@ plan_claim_action(const PvController *self,
     switch (action) {
     case CLAIM_BIND:
         pv_plan_bind(self, plan, volume, claim);
+        if (claim_volume_name(claim)[0] == '\0') /* the volume was found, not named */
+            pv_plan_timed(self, plan, object);
         return;
     case CLAIM_SET_CLASS: /* not kept in the cache: the event brings it (PVC-7) */
         plan_update(plan, object, edit_class, object_name(&find_default_class(self, claim)->meta),

@@ -132,6 +132,7 @@ decide_provision(const void *component, Plan *plan)
     plan_because(plan, "PVC-61");
     if (class == NULL) /* gone since the sync that asked */
         return;
+    pv_plan_time_operation(self, plan, pv_provision, &claim->meta);
     const char *provisioner = pv_driver_of(self, class->provisioner); /* MIG-62 */
     int action = rules_find(&pv_note_rules, note_facts(claim, provisioner), self->release)->then;
     if (is_made_here(self, class) && claim->data_source.kind != NULL) {

@@ -19,6 +19,13 @@ typedef struct {
     const char *in_tree_finalizer, *provisioner_finalizer;
 } Words;
 
+/* An operation under way, as metrics count it: PVC-84. */
+typedef struct {
+    const char *verb;   /* pv_provision or pv_delete */
+    const char *plugin; /* interned or static */
+    SimTime begun_at;
+} OperationTime;
+
 typedef struct {
     Component base;
     Words words;
@@ -29,6 +36,7 @@ typedef struct {
     PvCache *cache;
     GHashTable
         *gone_scrub_pods; /* ObjectKey -> ObjectUid: the last one that was deleted (PVC-77) */
+    GHashTable *operation_times; /* ObjectKey -> OperationTime; NULL: nothing is measured */
     SimTicker *resync;
     uint16_t resync_label; /* in the log of causes */
     const Release *release;
@@ -42,6 +50,8 @@ enum {
     CHANGE_SETTLE,  /* key: its sync did nothing */
     CHANGE_ENQUEUE, /* key: to be synced by its worker */
     CHANGE_WAIT,    /* key: a volume whose sync only queued its claim */
+    CHANGE_TIME,    /* key: pointer (a verb) begins on it, by the plugin text */
+    CHANGE_TIMED,   /* key: that has succeeded */
 };
 
 /* claims.c: PVC-21, 22, PVC-40 */
@@ -77,6 +87,20 @@ void pv_plan_operation(const PvController *self,
                        const char *verb,
                        const Object *object,
                        PlanDecide decide);
+
+/* ---- operation-times.c ---- */
+
+/* Returns: (owned) (nullable) */
+GHashTable *pv_operation_times_new(const PvController *self);
+/* Unless it began before. */
+void pv_plan_time_operation(const PvController *self,
+                            Plan *plan,
+                            const char *verb,
+                            const Object *object);
+void pv_plan_timed(const PvController *self, Plan *plan, const Object *object);
+void pv_operation_begun(PvController *self, const PlanChange *change);
+void pv_operation_done(PvController *self, const ObjectKey *key);
+void pv_operation_object_gone(PvController *self, const ObjectKey *key);
 
 /* ---- volumes.c ---- */
 

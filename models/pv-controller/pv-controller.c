@@ -155,8 +155,15 @@ pv_controller_apply_change(void *component, const PlanChange *change)
             pv_cache_store(self->cache, change->object);
         break;
     case CHANGE_FORGET:
+        pv_operation_object_gone(self, change->key);
         pv_cache_forget(self->cache, change->key);
         break;
+    case CHANGE_TIME:
+        pv_operation_begun(self, change);
+        return;
+    case CHANGE_TIMED:
+        pv_operation_done(self, change->key);
+        return;
     case CHANGE_SETTLE:
         pv_cache_settle(self->cache, change->key);
         return;
@@ -415,6 +422,7 @@ pv_controller_init(void *component)
     self->words = words_intern(self->base.strings);
     self->cache = pv_cache_new();
     self->gone_scrub_pods = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
+    self->operation_times = pv_operation_times_new(self);
     self->operations = operations_new(&self->base, BACKOFF_FIRST, BACKOFF_MAX);
     self->claim_workers = worker_new(self, "claims", pv_controller_sync_claim, NULL);
     self->volume_workers =
@@ -444,6 +452,7 @@ pv_controller_clear(void *component)
     g_clear_pointer(&self->operations, operations_free);
     g_clear_pointer(&self->cache, pv_cache_free);
     g_clear_pointer(&self->gone_scrub_pods, g_hash_table_unref);
+    g_clear_pointer(&self->operation_times, g_hash_table_unref);
 }
 
 PvCache *

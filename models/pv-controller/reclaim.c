@@ -508,6 +508,8 @@ pv_plan_reclaim(const PvController *self, Plan *plan, const Volume *volume)
 
     if (verb == NULL)
         return FALSE;
+    if (verb == pv_delete)
+        pv_plan_time_operation(self, plan, verb, &volume->meta);
     pv_plan_operation(self, plan, verb, &volume->meta,
                       volume->reclaim_policy == RECLAIM_DELETE ? decide_delete : decide_recycle);
     return TRUE;

@@ -15,10 +15,9 @@ static const char apiserver[] = "kube-apiserver", manager[] = "kube-controller-m
 
 /* Data of an object that is kept from write to write. */
 typedef struct {
-    gboolean is_known; /* else it is to be filled in */
-    SimTime asked_at,
-        deleted_at; /* start of a claim's provisioning or of a volume's release; TIME_UNSET: none */
-    SimTime seen_at; /* time of a pod's binding */
+    gboolean is_known;  /* else it is to be filled in */
+    SimTime deleted_at; /* of a volume's release; TIME_UNSET: none */
+    SimTime seen_at;    /* of a pod's binding */
 } Past;
 
 /* The labels of an API group's resource. */
@@ -86,7 +85,7 @@ past_of(Telemetry *self, const ObjectKey *key)
     Past *past = sim_slots_place(&self->past[key->kind], key->slot);
 
     if (!past->is_known)
-        *past = (Past){TRUE, TIME_UNSET, TIME_UNSET, TIME_UNSET};
+        *past = (Past){TRUE, TIME_UNSET, TIME_UNSET};
     return past;
 }
 
@@ -310,24 +309,9 @@ is_importing(const Telemetry *self)
 static void
 claim_written(Telemetry *self, const Claim *before, const Claim *after)
 {
-    if (after == NULL)
-        return;
-    if (before != NULL && before->class_name == NULL && after->class_name != NULL) /* MET-57 */
+    if (before != NULL && after != NULL && before->class_name == NULL &&
+        after->class_name != NULL) /* MET-57 */
         sim_series_add(metric_series(self->metrics, METRIC_RETROACTIVE, manager, NULL), 1);
-    Past *past = past_of(self, after->meta.key);
-    const char *driver = object_annotation(&after->meta, ANNOTATION_STORAGE_PROVISIONER);
-    if (driver != NULL &&
-        (before == NULL ||
-         object_annotation(&before->meta, ANNOTATION_STORAGE_PROVISIONER) == NULL))
-        past->asked_at = sim_now(self->sim);
-    if (after->phase != CLAIM_BOUND || past->asked_at == TIME_UNSET ||
-        (before != NULL && before->phase == CLAIM_BOUND))
-        return;
-    if (!is_importing(self))
-        sim_series_observe(metric_series(self->metrics, METRIC_VOLUME_OPERATION, manager,
-                                         "provision", or_empty(driver)),
-                           sim_now(self->sim) - past->asked_at);
-    past->asked_at = TIME_UNSET;
 }
 
 /* MET-72, MET-74: from the first CreateVolume on, as far as visible from outside. */
@@ -365,9 +349,6 @@ volume_written(Telemetry *self, const Volume *before, const Volume *after)
     if (after != NULL || past->deleted_at == TIME_UNSET)
         return;
     const char *class = or_empty(volume_class(before));
-    sim_series_observe(
-        metric_series(self->metrics, METRIC_VOLUME_OPERATION, manager, "delete", driver),
-        now - past->deleted_at);
     sim_series_add(metric_series(self->metrics, METRIC_VOLUME_DELETED, provisioner, class), 1);
     sim_series_observe(
         metric_series(self->metrics, METRIC_VOLUME_DELETE_DURATION, provisioner, class),

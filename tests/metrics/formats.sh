@@ -53,6 +53,8 @@ for name in burst-100 attach-limit zone-mismatch storage-capacity; do
     equal "$name: mounted" "$(value $name volume_manager_total_volumes state=\"actual_state_of_world\")" \
         "$(value $name volume_manager_total_volumes state=\"desired_state_of_world\")"
 done
+equal "provisioned and bound (PVC-84)" "$(value burst-100 volume_operation_total_seconds_count operation_name=\"provision\")" \
+    "$(grep -c '^claim,' "$scratch/burst-100/objects.csv")"
 equal "plugins" "$(value burst-100 plugin_manager_total_plugins state=\"actual_state_of_world\")" 3
 equal "places told of" "$(value storage-capacity csistoragecapacities_desired_current)" "$(value storage-capacity csistoragecapacities_desired_goal)"
 equal "pods that no node fits" "$(value attach-limit scheduler_unschedulable_pods plugin=\"NodeVolumeLimits\")" \

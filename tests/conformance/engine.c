@@ -379,7 +379,9 @@ load_errors(Case *self)
             .resource = json_path_string(item, "resource"),
             .code = API_INVALID, /* any other */
             .message = name,
-            .times = times == NULL ? 1 : json_integer_value(times),
+            .times = times == NULL           ? 1
+                     : json_is_string(times) ? G_MAXINT64 /* "always" */
+                                             : json_integer_value(times),
         };
         for (unsigned k = 0; k < G_N_ELEMENTS(error_codes); k++)
             if (g_strcmp0(error_codes[k].name, name) == 0)
@@ -486,7 +488,7 @@ gates_of(Case *self)
 void
 case_world_new(Case *self, const WorldOptions *options)
 {
-    SimOptions sim_options = {.seed = 1, .untraced = TRUE};
+    SimOptions sim_options = {.seed = 1, .untraced = TRUE, .measured = options->measured};
 
     timing_init_instant(&self->timing);
     if (!options->live) {

@@ -106,6 +106,7 @@ typedef struct {
     const ModelClass *only; /* the one model of its process that runs; NULL: all of the process */
     const char *process;    /* with @only NULL: the process; NULL: that of @only */
     int minor_version;      /* 0: 32 */
+    gboolean measured;      /* metrics are kept */
     gboolean live;          /* watches deliver at once; else never: caches are seeded */
     /* May set flags; may be NULL. */
     void (*set_options)(Case *self, const ProcessClass *class, void *process_options);

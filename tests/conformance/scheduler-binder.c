@@ -263,6 +263,7 @@ start_binding(Case *self, const Pod *pod, const char *node_name, GArray *choices
         choice.written_version = 0;
         g_array_append_val(attempt->choices, choice);
     }
+    scheduler_cache_add_pod(scheduler->cache, pod, attempt->node_name, attempt);
     attempt->plan = plan_start(&start);
 }
 
@@ -285,6 +286,22 @@ expect_failure(Case *self, gboolean failed)
         case_fail(self, failed ? "failed" : "did not fail");
 }
 
+/* Returns: (owned): a volume of each claim of the case */
+static json_t *
+volumes_of_claims(Case *self)
+{
+    json_t *volumes = json_array();
+    const json_t *claim;
+    size_t i;
+
+    json_array_foreach(case_get(self, "initial.claims"), i, claim) {
+        const char *name = json_path_string(claim, "metadata.name");
+        json_array_append_new(volumes, json_pack("{s:s, s:{s:s}}", "name", name,
+                                                 "persistentVolumeClaim", "claimName", name));
+    }
+    return volumes;
+}
+
 /* @manifest: {name, namespace}. Its scheduler is another one, so that ours does nothing by itself.
  */
 static const Pod *
@@ -292,9 +309,10 @@ binding_pod(Case *self, const json_t *manifest)
 {
     const char *name = json_path_string(manifest, "name");
     const char *namespace = json_path_string(manifest, "namespace");
-    json_t *full = json_pack(
-        "{s:{s:s, s:s}, s:{s:s}}", "metadata", "name", name == NULL ? "test-pod" : name,
-        "namespace", namespace == NULL ? "testns" : namespace, "spec", "schedulerName", "none");
+    json_t *full = json_pack("{s:{s:s, s:s}, s:{s:s, s:o}}", "metadata", "name",
+                             name == NULL ? "test-pod" : name, "namespace",
+                             namespace == NULL ? "testns" : namespace, "spec", "schedulerName",
+                             "none", "volumes", volumes_of_claims(self));
     const Pod *pod = POD_CONST(case_object(self, full, KIND_POD));
 
     json_decref(full);
@@ -448,30 +466,97 @@ scheduler_binder_check(Case *self)
         case_fail(self, "bound: found %s", state == BINDING_DONE ? "true" : "false");
 }
 
-/* "bind the claim to volume NAME ...": as the PV controller ends it. */
+/* Ends the binding of a claim, as the PV controller does. */
 static void
+bind_claim(Case *self, const ObjectKey *claim, const char *volume)
+{
+    Strings *strings = objects_strings(self->objects);
+    g_autoptr(Object) bound = object_edit(api_server_get(self->api, claim));
+    ApiRequest request = {
+        .verb = API_UPDATE, .key = (ObjectKey *)claim, .object = bound, .client = "somebody"};
+    ApiResponse response;
+
+    CLAIM(bound)->volume_name = strings_intern(strings, volume);
+    object_set_annotation(bound, strings_intern(strings, ANNOTATION_BIND_COMPLETED),
+                          strings_intern(strings, "yes"));
+    api_server_commit(self->api, &request, &response);
+}
+
+/* Of the volume that was reserved for the claim; NULL: none was */
+static const char *
+reserved_volume(const Case *self, const ObjectKey *claim)
+{
+    const json_t *item;
+    size_t i;
+
+    json_array_foreach(case_get(self, "initial.bindings"), i, item)
+        if (g_strcmp0(json_path_string(item, "claim.metadata.name"), claim->name) == 0)
+            return json_path_string(item, "volume.metadata.name");
+    return NULL;
+}
+
+/* What a provisioner makes, for "create volume NAME (SIZE, LABEL affinity, claimRef to the claim)":
+ * it is reached from the pod's node. */
+static void
+create_volume(Case *self, const char *name, const char *size, const Claim *claim)
+{
+    const char *label = json_path_string(case_get(self, "initial"), "pod.node");
+    json_t *manifest =
+        json_pack("{s:{s:s}, s:{s:{s:s}, s:s, s:{s:s, s:s}, s:{s:{s:[{s:[{s:s, s:s, s:[s]}]}]}}}}",
+                  "metadata", "name", name, "spec", "capacity", "storage", size, "storageClassName",
+                  claim_class(claim), "claimRef", "name", claim->meta.key->name, "namespace",
+                  claim->meta.key->namespace, "nodeAffinity", "required", "nodeSelectorTerms",
+                  "matchExpressions", "key", "nodeKey", "operator", "In", "values", label);
+    Volume *volume = VOLUME(case_object(self, manifest, KIND_VOLUME));
+
+    volume->claim_ref.uid = claim->meta.uid;
+    case_import_object(self, &volume->meta, CASE_API);
+    json_decref(manifest);
+}
+
+/* The sentences about claims, for each claim: the volume is told, was reserved, or is made first.
+ */
+static gboolean
 bind_claims(Case *self, const char *op)
 {
-    g_auto(GStrv) words = g_strsplit(op, " ", -1);
+    static const char *const forms[] = {
+        "^bind the claim to volume (?<volume>[^ ]+)",
+        "^set spec.volumeName and the bind-completed annotation on the claim$",
+        "^create volume (?<volume>[^ ]+) \\((?<size>\\w+), \\w+ affinity, claimRef to the claim\\) "
+        "and "
+        "set spec.volumeName and bind-completed on the claim$",
+    };
     g_autoptr(GPtrArray) claims = case_objects(self, "initial.claims", KIND_CLAIM);
-    Strings *strings = objects_strings(self->objects);
 
-    for (unsigned i = 0; i < claims->len; i++) {
-        const Object *stored = api_server_get(self->api, ((Object *)claims->pdata[i])->key);
-        g_autoptr(Object) bound = object_edit(stored);
-        CLAIM(bound)->volume_name = strings_intern(strings, words[5]);
-        object_set_annotation(bound, strings_intern(strings, ANNOTATION_BIND_COMPLETED),
-                              strings_intern(strings, "yes"));
-        api_server_import(self->api, g_steal_pointer(&bound));
+    for (unsigned i = 0; i < G_N_ELEMENTS(forms); i++) {
+        g_autoptr(GRegex) regex = g_regex_new(forms[i], 0, 0, NULL);
+        g_autoptr(GMatchInfo) info = NULL;
+        if (!g_regex_match(regex, op, 0, &info))
+            continue;
+        g_autofree char *volume = g_match_info_fetch_named(info, "volume");
+        g_autofree char *size = g_match_info_fetch_named(info, "size");
+        for (unsigned k = 0; k < claims->len; k++) {
+            const ObjectKey *key = ((const Object *)claims->pdata[k])->key;
+            const Object *stored = api_server_get(self->api, key);
+            if (stored == NULL) {
+                case_fail(self, "%s is gone", key->text);
+                continue;
+            }
+            if (size != NULL)
+                create_volume(self, volume, size, CLAIM_CONST(stored));
+            bind_claim(self, key, volume != NULL ? volume : reserved_volume(self, key));
+        }
+        return TRUE;
     }
+    return FALSE;
 }
 
 static void
 change_later(Case *self, const char *op, const ObjectKey *pod_key)
 {
-    if (g_str_has_prefix(op, "bind the claim to volume "))
-        bind_claims(self, op);
-    else if (g_str_has_prefix(op, "delete the claim"))
+    if (bind_claims(self, op))
+        return;
+    if (g_str_has_prefix(op, "delete the claim"))
         delete_all(self, "initial.claims", KIND_CLAIM);
     else if (g_str_has_prefix(op, "delete the volume"))
         delete_all(self, "initial.volumes", KIND_VOLUME);

@@ -21,6 +21,8 @@ typedef struct {
 typedef struct {
     CsiCall base;
     SimEventId event;
+    gboolean has_come; /* it stands in the list of calls */
+    unsigned number;
 } ScriptCall;
 
 static const struct {
@@ -143,12 +145,15 @@ segments_json(const StringMap *const *segments, unsigned n)
 static void
 set_source(json_t *message, const CsiRequest *request)
 {
-    if (request->source_kind == CSI_SOURCE_VOLUME)
-        json_object_set_new(message, "volumeContentSource",
-                            json_pack("{s:{s:s}}", "volume", "volumeId", request->source_id));
-    if (request->source_kind == CSI_SOURCE_SNAPSHOT)
-        json_object_set_new(message, "volumeContentSource",
-                            json_pack("{s:{s:s}}", "snapshot", "snapshotId", request->source_id));
+    gboolean is_volume = request->source_kind == CSI_SOURCE_VOLUME;
+    json_t *source;
+
+    if (request->source_kind == CSI_SOURCE_NONE)
+        return;
+    source = json_object();
+    set_string(source, is_volume ? "volumeId" : "snapshotId", request->source_id);
+    json_object_set_new(message, "volumeContentSource",
+                        json_pack("{s:o}", is_volume ? "volume" : "snapshot", source));
 }
 
 static json_t *
@@ -198,38 +203,54 @@ is_question(CsiMethod method)
     return csi_method_service(method) == CSI_IDENTITY || method == CSI_CONTROLLER_GET_CAPABILITIES;
 }
 
+static void call_due(Sim *sim, void *data);
+
+static const SimEventType due_event = {
+    .name = "conformance/answer",
+    .fire = call_due,
+};
+
+/* Notes the call. Returns: how long its answer takes */
+static SimTime
+take_call(ScriptDriver *self, ScriptCall *call)
+{
+    const CsiRequest *request = call->base.request;
+
+    call->has_come = TRUE;
+    call->number = (unsigned)json_array_size(self->calls);
+    json_array_append_new(self->calls,
+                          json_pack("{s:s, s:o}", "call", csi_method_name(request->method),
+                                    "request", request_json(request)));
+    return self->options.delay == NULL ? 0 : self->options.delay(self->options.data, call->number);
+}
+
 static void
-call_answered(Sim *sim, void *data)
+call_due(Sim *sim, void *data)
 {
     ScriptCall *call = data;
     ScriptDriver *self = (ScriptDriver *)call->base.driver;
     const CsiRequest *request = call->base.request;
     CsiResponse response = {.code = CSI_OK};
 
-    (void)sim;
     call->event = 0;
     if (is_question(request->method)) {
         answer_start(self, &response);
     } else {
-        unsigned number = (unsigned)json_array_size(self->calls);
-        json_array_append_new(self->calls,
-                              json_pack("{s:s, s:o}", "call", csi_method_name(request->method),
-                                        "request", request_json(request)));
+        SimTime delay = call->has_come ? 0 : take_call(self, call);
+        if (delay > 0) {
+            call->event = sim_after(sim, delay, &due_event, call, WAIT_DRIVER);
+            return;
+        }
         if (self->options.answer != NULL)
-            self->options.answer(self->options.data, number, request, &response);
+            self->options.answer(self->options.data, call->number, request, &response);
     }
     csi_call_finish(&call->base, &response);
 }
 
-static const SimEventType answered_event = {
-    .name = "conformance/answer",
-    .fire = call_answered,
-};
-
 static void
 script_start(CsiDriver *driver, CsiCall *call)
 {
-    ((ScriptCall *)call)->event = sim_after(driver->sim, 0, &answered_event, call, WAIT_DRIVER);
+    ((ScriptCall *)call)->event = sim_after(driver->sim, 0, &due_event, call, WAIT_DRIVER);
 }
 
 static void

@@ -3,8 +3,8 @@
 
 #include "tests/conformance/engine.h"
 
-/* A CSI driver that answers at once, as a case says, and remembers what it was asked, as CSI
- * messages in JSON. */
+/* A CSI driver that answers as a case says, at once if it says nothing else, and remembers what it
+ * was asked, as CSI messages in JSON. */
 typedef struct ScriptDriver ScriptDriver;
 
 typedef struct {
@@ -13,6 +13,7 @@ typedef struct {
     /* Fills in @response for a call other than the questions at the start; may be NULL: OK and
      * nothing else. */
     void (*answer)(void *data, unsigned number, const CsiRequest *request, CsiResponse *response);
+    SimTime (*delay)(void *data, unsigned number); /* of the answer; may be NULL: none */
     void *data;
 } ScriptOptions;
 

@@ -508,17 +508,43 @@ get_pods(void *data, const json_t *args, gboolean *failed)
     return map;
 }
 
+/* Of the volume, on some nodes. */
+static json_t *
+get_pods_on_nodes(void *data, const json_t *args, gboolean *failed)
+{
+    const World *world = data;
+    AttachVolume *volume = volume_of(world, args);
+    json_t *pods = json_array();
+    const json_t *name;
+    size_t i;
+
+    *failed = FALSE;
+    json_array_foreach(json_object_get(args, "nodes"), i, name) {
+        const AttachNode *node =
+            adc_find_node(world->controller, word(world, json_string_value(name)));
+        for (unsigned k = 0; node != NULL && k < node->pairs->len; k++) {
+            const AttachPair *pair = node->pairs->pdata[k];
+            for (const GSList *link = pair->volume == volume ? pair->pods : NULL; link != NULL;
+                 link = link->next)
+                json_array_append_new(
+                    pods, json_pack("{s:s}", "pod", ((const ObjectKey *)link->data)->text));
+        }
+    }
+    return pods;
+}
+
 static const TraceCall desired_calls[] = {
-    {"AddNode",             add_node              },
-    {"DeleteNode",          delete_node           },
-    {"NodeExists",          node_exists           },
-    {"AddPod",              add_pod               },
-    {"DeletePod",           delete_pod            },
-    {"VolumeExists",        volume_exists         },
-    {"SetMultiAttachError", set_multi_attach_error},
-    {"GetVolumesToAttach",  get_wanted            },
-    {"GetPodToAdd",         get_pods              },
-    {NULL,                  NULL                  },
+    {"GetVolumePodsOnNodes", get_pods_on_nodes     },
+    {"AddNode",              add_node              },
+    {"DeleteNode",           delete_node           },
+    {"NodeExists",           node_exists           },
+    {"AddPod",               add_pod               },
+    {"DeletePod",            delete_pod            },
+    {"VolumeExists",         volume_exists         },
+    {"SetMultiAttachError",  set_multi_attach_error},
+    {"GetVolumesToAttach",   get_wanted            },
+    {"GetPodToAdd",          get_pods              },
+    {NULL,                   NULL                  },
 };
 
 static void

@@ -13,6 +13,7 @@
 
 #define LONG_ENOUGH (10 * SIM_MINUTE) /* for retries with back-off; the tests retry at once */
 #define RECONCILE SIM_SECOND
+#define CALL_TIMEOUT (100 * SIM_MS) /* less than all delays that cases tell */
 
 typedef struct {
     Case *self;
@@ -138,13 +139,32 @@ answer(void *data, unsigned number, const CsiRequest *request, CsiResponse *resp
     }
     const json_t *call = json_array_get(case_get(self, "expected.csi_calls"), call_number(world));
     const json_t *returns = json_path_get(call, "returns");
+    const json_t *context = json_object_get(returns, "publishContext");
+
+    if (context == NULL)
+        context = json_object_get(returns, "publish_context");
     if (json_is_true(json_object_get(returns, "error"))) {
         response->code = CSI_INTERNAL;
         response->message = "injected";
-    } else if (json_path_get(returns, "publish_context") != NULL) {
-        response->publish_context = script_driver_keep(
-            world->driver, script_map(self, json_path_get(returns, "publish_context")), map_unref);
+    } else {
+        response->publish_context =
+            script_driver_keep(world->driver, script_map(self, context), map_unref);
     }
+}
+
+static SimTime
+delay_of(void *data, unsigned number)
+{
+    World *world = data;
+    SimTime delay = 0;
+
+    (void)number;
+    const json_t *call =
+        json_array_get(case_get(world->self, "expected.csi_calls"), call_number(world));
+    const char *text = json_path_string(call, "delay");
+    if (text != NULL && !sim_time_parse(text, &delay, NULL))
+        case_fail(world->self, "no duration: %s", text);
+    return delay;
 }
 
 /* ---- The world ---- */
@@ -162,6 +182,7 @@ options_of(void *data, const ProcessClass *class)
     if (fs_type != NULL)
         options->default_fstype = strings_intern(objects_strings(self->objects), fs_type);
     options->reconcile_sync = RECONCILE;
+    options->common.timeout = CALL_TIMEOUT;
     return options;
 }
 
@@ -224,6 +245,7 @@ world_begin(World *world, Case *self)
         .plugin = CSI_PLUGIN_CONTROLLER_SERVICE,
         .controller = capabilities_of(self),
         .answer = answer,
+        .delay = delay_of,
         .data = world,
     };
 
@@ -333,6 +355,7 @@ expect_calls(const World *world)
 
     json_array_foreach(expected, i, item) {
         json_object_del((json_t *)item, "returns");
+        json_object_del((json_t *)item, "delay");
         if (g_strcmp0(json_path_string(item, "call"), "ControllerUnpublishVolume") == 0)
             json_object_del((json_t *)item, "volumeContext"); /* CSI's has none */
         if (json_object_get(item, "secrets") != NULL)

@@ -79,6 +79,21 @@ answer(void *data, unsigned number, const CsiRequest *request, CsiResponse *resp
 
 /* ---- The world ---- */
 
+/* Returns: (owned): the case's gates as the value of --feature-gates */
+static char *
+gates_text(const Case *self)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    const char *name;
+    json_t *value;
+
+    json_object_foreach((json_t *)case_get(self, "feature_gates"), name, value) /* only read */
+        if (json_is_boolean(value))
+            g_string_append_printf(text, "%s%s=%s", text->len == 0 ? "" : ",", name,
+                                   json_is_true(value) ? "true" : "false");
+    return g_string_free(g_steal_pointer(&text), FALSE);
+}
+
 static void *
 options_of(void *data, const ProcessClass *class)
 {
@@ -89,6 +104,7 @@ options_of(void *data, const ProcessClass *class)
 
     if (class != &external_provisioner_process)
         return NULL;
+    g_autofree char *gates = gates_text(self);
     options = process_options_new(class, strings);
     options->common.n_workers = 0; /* only what the case does */
     options->cloning_protection_threads = 0;
@@ -98,8 +114,7 @@ options_of(void *data, const ProcessClass *class)
     options->strict_topology = case_flag(self, "config.strictTopology");
     options->immediate_topology = case_flag(self, "config.immediateTopology");
     options->prevent_volume_mode_conversion = case_flag(self, "config.preventVolumeModeConversion");
-    if (case_gate(self, "VolumeAttributesClass", FALSE))
-        options->feature_gates = strings_intern(strings, "VolumeAttributesClass=true");
+    options->feature_gates = strings_intern(strings, gates);
     if (case_string(self, "config.volumeNamePrefix") != NULL)
         options->volume_name_prefix =
             strings_intern(strings, case_string(self, "config.volumeNamePrefix"));
@@ -130,6 +145,7 @@ import_initial(Case *self)
     import_one(self, "initial.snapshot_content", KIND_SNAPSHOT_CONTENT);
     import_one(self, "initial.source_claim", KIND_CLAIM);
     import_one(self, "args.volume", KIND_VOLUME);
+    import_one(self, "args.selected_node", KIND_NODE);
 }
 
 static void
@@ -297,15 +313,22 @@ expect_source_finalizers(Case *self)
     }
 }
 
-/* The volume that the loop stores is none of the recorded tests' writes. */
+/* The recorded tests' calls end before the loop stores the volume, or takes the node from the
+ * claim.
+ */
 static void
-forget_volume_writes(Case *self)
+forget_writes_of_loop(Case *self, const ObjectKey *claim)
 {
-    for (size_t i = json_array_size(self->writes); i > 0; i--)
-        if (g_strcmp0(json_path_string(json_array_get(self->writes, i - 1), "resource"),
-                      "persistentvolumes") == 0 &&
-            g_strcmp0(json_path_string(json_array_get(self->writes, i - 1), "verb"), "get") != 0)
+    for (size_t i = json_array_size(self->writes); i > 0; i--) {
+        const json_t *write = json_array_get(self->writes, i - 1);
+        const char *resource = json_path_string(write, "resource");
+        gboolean is_volume = g_strcmp0(resource, "persistentvolumes") == 0 &&
+                             g_strcmp0(json_path_string(write, "verb"), "get") != 0;
+        gboolean is_claim = g_strcmp0(resource, "persistentvolumeclaims") == 0 &&
+                            g_strcmp0(json_path_string(write, "name"), claim->name) == 0;
+        if (is_volume || is_claim)
             json_array_remove(self->writes, i - 1);
+    }
 }
 
 static const char *
@@ -323,7 +346,7 @@ begin_attempt(const World *world)
     Case *self = world->self;
     ExternalProvisioner *provisioner = world->provisioner;
     json_t *manifest = json_deep_copy(case_get(self, "args.claim"));
-    const char *node = case_string(self, "args.selected_node");
+    const char *node = case_string(self, "args.selected_node.metadata.name");
     const char *uid = json_path_string(manifest, "metadata.uid");
     g_autofree char *name = provisioner_volume_name(provisioner->options, uid == NULL ? "" : uid);
     Object *claim = case_object(self, manifest, KIND_CLAIM);
@@ -362,7 +385,7 @@ run_provision(Case *self)
         case_fail(self, "state %s", state_word(attempt->state));
     expect_calls(&world);
     expect_volume(&world, attempt);
-    forget_volume_writes(self);
+    forget_writes_of_loop(self, attempt->claim->meta.key);
     case_expect_writes(self, "expected.api_writes");
     expect_source_finalizers(self);
     world_end(&world);

@@ -4,18 +4,16 @@
 #include "models/kubelet/operation-executor.h"
 #include "models/kubelet/pod-worker.h"
 #include "tests/conformance/engine.h"
+#include "tests/conformance/kubelet-names.h"
 #include "tests/conformance/stories/story.h"
 
 #include <string.h>
 
 /* The kubelet's desired and actual state of the world: traces of calls, replayed on a kubelet that
- * has neither pods nor loops at work. What the trace calls "fake-plugin/device" is volume "device"
- * of CSI driver "fake-plugin"; the driver "basic" needs no attaching. Device paths are not
- * compared: CSI volumes have none. */
+ * has neither pods nor loops at work. Device paths are not compared: CSI
+ * volumes have none. */
 
 #define NODE_NAME "node"
-#define UNATTACHED_PLUGIN "basic"
-#define FAKE_DEVICE "fake-plugin/fake-device1"
 
 typedef struct {
     Case *self;
@@ -37,81 +35,6 @@ trace_strings(const Trace *self)
     return objects_strings(self->self->objects);
 }
 
-/* ---- Names ---- */
-
-/* "plugin/device" as the model has it. Returns: interned */
-static const char *
-model_name(const Trace *self, const char *text)
-{
-    g_auto(GStrv) parts = g_strsplit(text, "/", 2);
-
-    return strings_internf(trace_strings(self), "kubernetes.io/csi/%s^%s", parts[0],
-                           parts[1] == NULL ? "" : parts[1]);
-}
-
-/* The way back. */
-static const char *
-trace_name(const Trace *self, const NodeVolume *volume)
-{
-    const VolumeSource *source = VOLUME_CONST(volume->pv)->source;
-
-    return strings_internf(trace_strings(self), "%s/%s", source->driver, source->handle);
-}
-
-/* Where a step names the volume, itself or by its spec. */
-static const char *
-named_volume(const json_t *args)
-{
-    static const char *const places[] = {"volumeName", "arg0.volume", "opts.volume",
-                                         "markVolumeOpts.volume"};
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(places); i++)
-        if (json_path_string(args, places[i]) != NULL)
-            return json_path_string(args, places[i]);
-    return NULL;
-}
-
-/* Returns: (owned) */
-static char *
-volume_of_step(const json_t *args)
-{
-    const char *named = named_volume(args);
-    const char *persistent = json_path_string(args, "volumeSpec.persistent_volume");
-
-    if (named != NULL)
-        return g_strdup(named);
-    if (persistent != NULL)
-        return g_strdup_printf(UNATTACHED_PLUGIN "/%s", persistent);
-    return g_strdup(FAKE_DEVICE);
-}
-
-static const char *
-first_of(const json_t *args, const char *const *places, unsigned n_places)
-{
-    for (unsigned i = 0; i < n_places; i++)
-        if (json_path_string(args, places[i]) != NULL)
-            return json_path_string(args, places[i]);
-    return NULL;
-}
-
-static const char *
-pod_of_step(const json_t *args)
-{
-    static const char *const places[] = {"podName", "arg0.pod", "opts.pod", "markVolumeOpts.pod"};
-
-    return first_of(args, places, G_N_ELEMENTS(places));
-}
-
-/* The volume's name in its pod. */
-static const char *
-outer_name_of_step(const json_t *args)
-{
-    static const char *const places[] = {"outerVolumeSpecName", "volumeSpecName", "arg0.outer_name",
-                                         "opts.outer_name", "markVolumeOpts.outer_name"};
-
-    return first_of(args, places, G_N_ELEMENTS(places));
-}
-
 /* ---- Set-up ---- */
 
 static const WorldOptions world_options = {.only = &kubelet_class};
@@ -126,17 +49,25 @@ options_of_kubelet(void *data, const ProcessClass *class)
 }
 
 static void
+add_unattached_driver(Case *self, const char *name)
+{
+    json_t *driver =
+        json_pack("{s:{s:s}, s:{s:b}}", "metadata", "name", name, "spec", "attachRequired", 0);
+
+    case_import_object(self, case_object(self, driver, KIND_CSI_DRIVER), CASE_API);
+    json_decref(driver);
+}
+
+static void
 add_world(Case *self)
 {
     json_t *node = json_pack("{s:{s:s}}", "metadata", "name", NODE_NAME);
-    json_t *driver = json_pack("{s:{s:s}, s:{s:b}}", "metadata", "name", UNATTACHED_PLUGIN, "spec",
-                               "attachRequired", 0);
 
     case_world_new(self, &world_options);
     case_import_object(self, case_object(self, node, KIND_NODE), CASE_API);
-    case_import_object(self, case_object(self, driver, KIND_CSI_DRIVER), CASE_API);
+    add_unattached_driver(self, UNATTACHED_PLUGIN);
+    add_unattached_driver(self, DEVICE_PLUGIN);
     json_decref(node);
-    json_decref(driver);
     case_start(self, &world_options);
     cluster_add_node(self->cluster, NODE_NAME, options_of_kubelet, self);
 }
@@ -151,7 +82,7 @@ pods_of_trace(const Case *self)
 
     json_array_foreach(case_get(self, "steps"), i, step) {
         const json_t *args = json_object_get(step, "args");
-        const char *pod = pod_of_step(args), *outer = outer_name_of_step(args);
+        const char *pod = kubelet_pod_of_step(args), *outer = kubelet_outer_name_of_step(args);
         if (pod == NULL || outer == NULL)
             continue;
         if (json_object_get(pods, pod) == NULL)
@@ -186,7 +117,7 @@ add_pod(Trace *self, const char *uid, const json_t *volumes)
 static PodWorker *
 worker_of_step(const Trace *self, const json_t *args)
 {
-    const char *pod = pod_of_step(args);
+    const char *pod = kubelet_pod_of_step(args);
 
     return pod == NULL ? NULL : g_hash_table_lookup(self->workers, pod);
 }
@@ -194,9 +125,9 @@ worker_of_step(const Trace *self, const json_t *args)
 static NodeVolume *
 find_volume(const Trace *self, const json_t *args)
 {
-    g_autofree char *name = volume_of_step(args);
+    g_autofree char *name = kubelet_volume_of_step(args);
 
-    return node_volume_find(self->kubelet, model_name(self, name));
+    return node_volume_find(self->kubelet, kubelet_model_name(trace_strings(self), name));
 }
 
 static PodMount *
@@ -230,16 +161,17 @@ tell_device(const Trace *self, const NodeVolume *volume)
     static const char *const states[] = {"DeviceNotMounted", "DeviceMountUncertain",
                                          "DeviceGloballyMounted"};
 
-    return json_pack("{s:s, s:b, s:s}", "volume", trace_name(self, volume), "attachable",
-                     volume->attachable && !volume->attachability_uncertain, "device_state",
-                     states[volume->device]);
+    return json_pack("{s:s, s:b, s:s}", "volume", kubelet_trace_name(trace_strings(self), volume),
+                     "attachable", volume->attachable && !volume->attachability_uncertain,
+                     "device_state", states[volume->device]);
 }
 
 static json_t *
 tell_mount(const Trace *self, const PodMount *mount)
 {
-    return json_pack("{s:s, s:s, s:s}", "volume", trace_name(self, mount->volume), "pod",
-                     pod_name(mount), "outer_name", mount->spec->name);
+    return json_pack("{s:s, s:s, s:s}", "volume",
+                     kubelet_trace_name(trace_strings(self), mount->volume), "pod", pod_name(mount),
+                     "outer_name", mount->spec->name);
 }
 
 typedef gboolean (*IsListed)(const NodeVolume *volume);
@@ -299,16 +231,16 @@ list_mounts(const Trace *self, const char *pod, gboolean possibly)
 static const Object *
 make_volume(Trace *self, const json_t *args)
 {
-    g_autofree char *name = volume_of_step(args);
-    g_auto(GStrv) parts = g_strsplit(name, "/", 2);
+    g_autofree char *name = kubelet_volume_of_step(args);
+    const char *slash = strchr(name, '/');
     const char *spec_name = json_path_string(args, "volumeSpec.name");
 
     if (spec_name == NULL)
-        spec_name = parts[1];
+        spec_name = slash == NULL ? name : slash + 1;
     json_t *manifest =
-        json_pack("{s:{s:s, s:s}, s:{s:{s:s}, s:[s], s:{s:s, s:s}}}", "metadata", "name", spec_name,
-                  "uid", spec_name, "spec", "capacity", "storage", "1Gi", "accessModes",
-                  "ReadWriteOnce", "csi", "driver", parts[0], "volumeHandle", parts[1]);
+        json_pack("{s:{s:s, s:s}, s:{s:{s:s}, s:[s]}}", "metadata", "name", spec_name, "uid",
+                  spec_name, "spec", "capacity", "storage", "1Gi", "accessModes", "ReadWriteOnce");
+    kubelet_set_source(json_object_get(manifest, "spec"), name, !kubelet_has_no_source(args));
     const Object *object = case_object(self->self, manifest, KIND_VOLUME);
     json_decref(manifest);
     return object;
@@ -318,12 +250,12 @@ static PodMount *
 mount_of_pod(Trace *self, const json_t *args)
 {
     PodWorker *worker = worker_of_step(self, args);
-    const char *outer = outer_name_of_step(args);
+    const char *outer = kubelet_outer_name_of_step(args);
 
     for (unsigned i = 0; worker != NULL && i < worker->n_mounts; i++)
         if (g_strcmp0(worker->mounts[i].spec->name, outer) == 0)
             return &worker->mounts[i];
-    case_fail(self->self, "no volume %s in pod %s", outer, pod_of_step(args));
+    case_fail(self->self, "no volume %s in pod %s", outer, kubelet_pod_of_step(args));
     return NULL;
 }
 
@@ -351,7 +283,7 @@ state_of_step(Trace *self, const json_t *args, PodMount *mount)
 {
     static const char *const places[] = {"arg0.mount_state", "opts.mount_state",
                                          "markVolumeOpts.mount_state"};
-    const char *state = first_of(args, places, G_N_ELEMENTS(places));
+    const char *state = kubelet_first_of(args, places, G_N_ELEMENTS(places));
 
     g_ptr_array_remove(self->vague, mount);
     if (state == NULL)
@@ -485,7 +417,7 @@ static void
 volume_exists_with_name(Trace *self, const json_t *args, Answer *answer)
 {
     const PodWorker *worker = worker_of_step(self, args);
-    const char *wanted = outer_name_of_step(args);
+    const char *wanted = kubelet_outer_name_of_step(args);
     gboolean exists = FALSE;
 
     for (unsigned i = 0; worker != NULL && i < worker->n_mounts; i++) {
@@ -514,6 +446,15 @@ pod_exists(Trace *self, const json_t *args, Answer *answer)
     answer->value = json_boolean(mount != NULL && mount->state == MOUNT_DONE);
 }
 
+/* For sure: neither mounted nor perhaps. */
+static void
+pod_is_removed(Trace *self, const json_t *args, Answer *answer)
+{
+    const PodMount *mount = find_mount(self, args);
+
+    answer->value = json_boolean(mount == NULL || mount->state == MOUNT_NONE);
+}
+
 static void
 is_mounted_elsewhere(Trace *self, const json_t *args, Answer *answer)
 {
@@ -522,8 +463,8 @@ is_mounted_elsewhere(Trace *self, const json_t *args, Answer *answer)
 
     for (const PodMount *mount = volume == NULL ? NULL : volume->mounts; mount != NULL;
          mount = mount->next)
-        is_mounted |=
-            mount->state != MOUNT_NONE && g_strcmp0(pod_name(mount), pod_of_step(args)) != 0;
+        is_mounted |= mount->state != MOUNT_NONE &&
+                      g_strcmp0(pod_name(mount), kubelet_pod_of_step(args)) != 0;
     answer->value = json_boolean(is_mounted);
 }
 
@@ -559,13 +500,13 @@ get_attached(Trace *self, const json_t *args, Answer *answer)
 static void
 get_mounted(Trace *self, const json_t *args, Answer *answer)
 {
-    answer->value = list_mounts(self, pod_of_step(args), FALSE);
+    answer->value = list_mounts(self, kubelet_pod_of_step(args), FALSE);
 }
 
 static void
 get_possibly_mounted(Trace *self, const json_t *args, Answer *answer)
 {
-    answer->value = list_mounts(self, pod_of_step(args), TRUE);
+    answer->value = list_mounts(self, kubelet_pod_of_step(args), TRUE);
 }
 
 static void
@@ -576,7 +517,7 @@ desire(Trace *self, const json_t *args, Answer *answer)
     if (mount == NULL)
         return;
     volume_manager_desire(volume_manager_add(self->kubelet, make_volume(self, args), mount), mount);
-    answer->value = json_string(trace_name(self, mount->volume));
+    answer->value = json_string(kubelet_trace_name(trace_strings(self), mount->volume));
 }
 
 static void
@@ -607,13 +548,13 @@ get_to_mount(Trace *self, const json_t *args, Answer *answer)
         const NodeVolume *volume = self->kubelet->volumes->pdata[i];
         for (const PodMount *mount = volume->mounts; mount != NULL; mount = mount->next)
             if (mount->desired)
-                json_array_append_new(answer->value,
-                                      json_pack("{s:s, s:s, s:s, s:b, s:b, s:b}", "volume",
-                                                trace_name(self, volume), "pod", pod_name(mount),
-                                                "outer_name", mount->spec->name, "attachable",
-                                                volume->attachable, "device_mountable",
-                                                volume->plugin->device_mountable, "reported_in_use",
-                                                volume->reported_in_use));
+                json_array_append_new(
+                    answer->value, json_pack("{s:s, s:s, s:s, s:b, s:b, s:b}", "volume",
+                                             kubelet_trace_name(trace_strings(self), volume), "pod",
+                                             pod_name(mount), "outer_name", mount->spec->name,
+                                             "attachable", volume->attachable, "device_mountable",
+                                             volume->plugin->device_mountable, "reported_in_use",
+                                             volume->reported_in_use));
     }
 }
 
@@ -626,7 +567,8 @@ mark_reported(Trace *self, const json_t *args, Answer *answer)
 
     (void)answer;
     json_array_foreach(names, i, name)
-        g_ptr_array_add(list, (void *)model_name(self, json_string_value(name)));
+        g_ptr_array_add(list,
+                        (void *)kubelet_model_name(trace_strings(self), json_string_value(name)));
     g_autoptr(StringList) reported = string_list_new((const char *const *)list->pdata, list->len);
     node_status_apply(self->kubelet,
                       &(PlanChange){.what = CHANGE_REPORTED_IN_USE, .pointer = reported});
@@ -661,6 +603,7 @@ static const struct {
     {"MarkVolumeMountAsUncertain",                     mark_mounted           },
     {"MarkVolumesReportedInUse",                       mark_reported          },
     {"PodExistsInVolume",                              pod_exists             },
+    {"PodRemovedFromVolume",                           pod_is_removed         },
     {"UpdateReconstructedVolumeAttachability",         resolve_attachability  },
     {"VolumeExists",                                   volume_exists          },
     {"VolumeExistsWithSpecName",                       volume_exists_with_name},
@@ -729,6 +672,19 @@ compare(Trace *self, size_t number, const json_t *step, const Answer *answer)
               found == NULL ? "nothing" : found);
 }
 
+/* The contents of a source are not told; the name that its plugin makes of them is what the call
+ * returned. Returns: (owned) */
+static json_t *
+args_of_step(const json_t *step)
+{
+    json_t *args = json_deep_copy(json_object_get(step, "args"));
+    const json_t *returns = json_object_get(step, "returns");
+
+    if (json_path_string(args, "volumeSpec.source") != NULL && json_string_length(returns) > 0)
+        json_object_set(args, "volumeName", (json_t *)returns);
+    return args;
+}
+
 static void
 replay_step(Trace *self, size_t number, const json_t *step)
 {
@@ -742,7 +698,9 @@ replay_step(Trace *self, size_t number, const json_t *step)
         case_fail(self->self, "no such call: %s", name);
         return;
     }
-    calls[i].run(self, json_object_get(step, "args"), &answer);
+    json_t *args = args_of_step(step);
+    calls[i].run(self, args, &answer);
+    json_decref(args);
     compare(self, number, step, &answer);
     json_decref(answer.value);
 }

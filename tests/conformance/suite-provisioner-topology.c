@@ -200,12 +200,37 @@ run_subset(Case *self)
         case_fail(self, "the other way round");
 }
 
+static int
+compare_keys(const void *a, const void *b)
+{
+    return g_strcmp0(json_path_string(*(json_t *const *)a, "key"),
+                     json_path_string(*(json_t *const *)b, "key"));
+}
+
+/* Returns: (owned): a term with its expressions in the order of their keys, which counts for
+ * nothing */
+static json_t *
+sorted_term(const json_t *term)
+{
+    g_autoptr(GPtrArray) items = g_ptr_array_new();
+    json_t *expressions = json_array(), *item;
+    size_t i;
+
+    json_array_foreach(json_object_get(term, "matchExpressions"), i, item)
+        g_ptr_array_add(items, item);
+    g_ptr_array_sort(items, compare_keys);
+    for (unsigned k = 0; k < items->len; k++)
+        json_array_append(expressions, items->pdata[k]);
+    return json_pack("{s:o}", "matchExpressions", expressions);
+}
+
 /* The places of a volume as its node affinity. */
 static void
 run_affinity(Case *self)
 {
     const json_t *places = case_get(self, "args.accessible_topology");
     const json_t *expected = case_get(self, "expected.node_affinity");
+    size_t k;
     unsigned n = (unsigned)json_array_size(places);
     g_autofree StringMap **segments = g_new0(StringMap *, n + 1);
     json_t *manifest = json_pack("{s:{}}", "spec");
@@ -214,8 +239,13 @@ run_affinity(Case *self)
         segments[i] = script_map(self, json_array_get(places, i));
     NodeSelector *found =
         n == 0 ? NULL : node_selector_from_segments((const StringMap *const *)segments, n);
-    if (expected != NULL)
-        json_object_set(json_object_get(manifest, "spec"), "nodeAffinity", (json_t *)expected);
+    if (expected != NULL) {
+        json_t *terms = json_array(), *term;
+        json_array_foreach(json_path_get(expected, "required.nodeSelectorTerms"), k, term)
+            json_array_append_new(terms, sorted_term(term));
+        json_object_set_new(json_object_get(manifest, "spec"), "nodeAffinity",
+                            json_pack("{s:{s:o}}", "required", "nodeSelectorTerms", terms));
+    }
     const Volume *wanted = VOLUME(case_object(self, manifest, KIND_VOLUME));
     if (!node_selector_equal(wanted->node_affinity, found))
         case_fail(self, "another affinity");

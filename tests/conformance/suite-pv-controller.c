@@ -436,8 +436,50 @@ run_multisync_volume(Case *self)
 
 static const WorldOptions whole_world = {
     .only = &pv_controller_class,
+    .measured = TRUE,
     .live = TRUE,
 };
+
+/* The operation whose start is kept: "volume5-6", "default/claim5-8". NULL: none */
+static const OperationTime *
+operation_time(Case *self, const char *name)
+{
+    const PvController *controller = controller_of(self);
+    ObjectKind kind = strchr(name, '/') == NULL ? KIND_VOLUME : KIND_CLAIM;
+
+    return g_hash_table_lookup(controller->operation_times, case_key(self, kind, name));
+}
+
+/* What is said of times that metrics are made from. */
+static void
+check_times(Case *self, const char *what)
+{
+    static const struct {
+        const char *form;
+        const char *verb; /* NULL: none is kept */
+    } checks[] = {
+        {"^controller keeps a pending delete-latency start time for (\\S+)$", "delete"   },
+        {"^provision-latency start time recorded for (\\S+)$",                "provision"},
+        {"^no \\w+-latency start time is kept for (\\S+)$",                   NULL       },
+    };
+    const PvController *controller = controller_of(self);
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(checks); i++) {
+        g_autoptr(GRegex) regex = g_regex_new(checks[i].form, 0, 0, NULL);
+        g_autoptr(GMatchInfo) info = NULL;
+        if (!g_regex_match(regex, what, 0, &info))
+            continue;
+        g_autofree char *name = g_match_info_fetch(info, 1);
+        const OperationTime *time = operation_time(self, name);
+        if (g_strcmp0(time == NULL ? NULL : time->verb, checks[i].verb) != 0)
+            case_fail(self, "not so: %s", what);
+        return;
+    }
+    if (strcmp(what, "start time removed") != 0)
+        case_fail(self, "no such check: %s", what);
+    else if (g_hash_table_size(controller->operation_times) > 0)
+        case_fail(self, "a start time is kept");
+}
 
 /* A user's deletion, which no finalizer holds. */
 static void
@@ -483,10 +525,12 @@ run_controller(Case *self)
         else if (json_object_get(step, "object") != NULL)
             change_api(self, op, changed_object(self, step));
         else if (op != NULL &&
-                 (strcmp(op, "run_until_stable") == 0 || g_str_has_prefix(op, "wait_")))
+                 (strcmp(op, "run_until_stable") == 0 || g_str_has_prefix(op, "wait")))
             case_wait(self, 60 * SIM_SECOND);
-        else
+        else if (g_strcmp0(op, "check") != 0)
             case_fail(self, "no such step: %s", op);
+        if (json_object_get(step, "what") != NULL)
+            check_times(self, case_text(self, step, "what"));
     }
     expect_state(self);
 }

@@ -160,7 +160,10 @@ run_satisfies(Case *self)
                                            case_gate(self, "VolumeAttributesClass", FALSE),
                                            objects_strings(self->objects));
 
-    expect_flag(self, "expected.error", mismatch != NULL);
+    if (case_get(self, "expected.satisfies") != NULL)
+        expect_flag(self, "expected.satisfies", mismatch == NULL);
+    else
+        expect_flag(self, "expected.error", mismatch != NULL);
 }
 
 static void

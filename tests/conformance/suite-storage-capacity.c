@@ -21,6 +21,7 @@ typedef struct {
     ScriptDriver *driver;
     const json_t *capacity; /* nested by the values of the segment's keys */
     json_t *counts;         /* as soon as all is known, before anything is done about it */
+    json_t *updates;        /* name of an object: how often anybody changed it */
 } World;
 
 static Capacity *
@@ -57,9 +58,14 @@ see_counts(World *world)
 static void
 write_seen(void *data, const Object *before, const Object *after)
 {
-    (void)before;
-    (void)after;
-    see_counts(data);
+    World *world = data;
+
+    see_counts(world);
+    if (before == NULL || after == NULL)
+        return;
+    json_t *updates = json_object_get(world->updates, object_name(after));
+    json_object_set_new(world->updates, object_name(after),
+                        json_integer(json_integer_value(updates) + 1));
 }
 
 static void
@@ -88,9 +94,23 @@ answer(void *data, unsigned number, const CsiRequest *request, CsiResponse *resp
 
 /* ---- Objects ---- */
 
-static json_t *
-owners_json(const char *owner)
+/* The tests' own owner is told as "default", or by its name. Returns: NULL: no owner */
+static const char *
+owner_name(const char *told)
 {
+    if (told == NULL || strcmp(told, "none") == 0)
+        return NULL;
+    return strcmp(told, "default") == 0 ? DRIVER : told;
+}
+
+/* Returns: (owned): the references to @told */
+static json_t *
+owners_json(const char *told)
+{
+    const char *owner = owner_name(told);
+
+    if (owner == NULL)
+        return json_array();
     return json_pack("[{s:s, s:s, s:s, s:s, s:b}]", "apiVersion", "apps/v1", "kind", "StatefulSet",
                      "name", owner, "uid", owner, "controller", 1);
 }
@@ -101,7 +121,7 @@ capacity_object(Case *self, const json_t *told, size_t number)
     static const char *const members[] = {"capacity", "maximum_volume_size", "storage_class"};
     static const char *const keys[] = {"capacity", "maximumVolumeSize", "storageClassName"};
     const char *managed_by = json_path_string(told, "managed_by");
-    const char *uid = json_path_string(told, "uid"), *owner = json_path_string(told, "owner");
+    const char *uid = json_path_string(told, "uid");
     g_autofree char *name =
         uid != NULL ? g_strdup(uid) : g_strdup_printf("capacity-%u", (unsigned)number);
     json_t *metadata = json_pack("{s:s, s:s}", "name", name, "uid", name);
@@ -112,8 +132,7 @@ capacity_object(Case *self, const json_t *told, size_t number)
                             json_pack("{s:s, s:s}", LABEL_DRIVER,
                                       case_string(self, "config.driver"), LABEL_MANAGED_BY,
                                       managed_by));
-    if (owner != NULL)
-        json_object_set_new(metadata, "ownerReferences", owners_json(owner));
+    json_object_set_new(metadata, "ownerReferences", owners_json(json_path_string(told, "owner")));
     for (unsigned i = 0; i < G_N_ELEMENTS(keys); i++)
         if (json_path_get(told, members[i]) != NULL)
             json_object_set(manifest, keys[i], json_object_get(told, members[i]));
@@ -203,7 +222,6 @@ static void *
 options_of(void *data, const ProcessClass *class)
 {
     Case *self = data;
-    const char *owner = case_string(self, "config.owner");
     ExternalProvisionerOptions *options;
 
     if (class != &external_provisioner_process)
@@ -212,12 +230,10 @@ options_of(void *data, const ProcessClass *class)
     options->enable_capacity = TRUE;
     options->capacity_for_immediate_binding =
         case_get(self, "config") == NULL || case_flag(self, "config.immediate_binding");
-    if (owner != NULL) {
-        json_t *manifest =
-            json_pack("{s:{s:o}}", "metadata", "ownerReferences", owners_json(owner));
-        options->capacity_owners = case_object(self, manifest, KIND_NODE)->owners;
-        json_decref(manifest);
-    }
+    json_t *manifest = json_pack("{s:{s:o}}", "metadata", "ownerReferences",
+                                 owners_json(case_string(self, "config.owner")));
+    options->capacity_owners = case_object(self, manifest, KIND_NODE)->owners;
+    json_decref(manifest);
     return options;
 }
 
@@ -236,7 +252,9 @@ world_begin(World *world, Case *self)
     const json_t *item;
     size_t i;
 
-    *world = (World){.self = self, .capacity = case_get(self, "initial.driver_capacity_by_layer")};
+    *world = (World){.self = self,
+                     .capacity = case_get(self, "initial.driver_capacity_by_layer"),
+                     .updates = json_object()};
     world->driver_name = driver == NULL ? DRIVER : driver;
     case_world_new(self, &options);
     json_array_foreach(case_get(self, "initial.classes"), i, item)
@@ -268,6 +286,7 @@ world_end(World *world)
     world->self->cluster = NULL;
     csi_driver_free(script_driver_base(world->driver));
     json_decref(world->counts);
+    json_decref(world->updates);
 }
 
 /* ---- Comparing ---- */
@@ -278,20 +297,6 @@ quantity_json(int64_t bytes)
     char text[QUANTITY_BUFFER];
 
     return bytes < 0 ? json_null() : json_string(quantity_format(bytes, text));
-}
-
-/* Updates by the controller. */
-static json_int_t
-revision_of(Case *self, const Object *object)
-{
-    json_int_t n = 0;
-    const json_t *write;
-    size_t i;
-
-    json_array_foreach(self->writes, i, write)
-        n += g_strcmp0(json_path_string(write, "verb"), "update") == 0 &&
-             g_strcmp0(json_path_string(write, "name"), object_name(object)) == 0;
-    return n;
 }
 
 static json_t *
@@ -307,17 +312,19 @@ topology_json(const StorageCapacity *object)
 
 /* Returns: (owned): as the cases tell it */
 static json_t *
-told_object(Case *self, const Object *object)
+told_object(const World *world, const Object *object)
 {
     const StorageCapacity *capacity = (const StorageCapacity *)object;
     const OwnerReference *owner = object_controller(object);
+
+    const json_t *updates = json_object_get(world->updates, object_name(object));
 
     return json_pack("{s:o, s:o, s:s?, s:s?, s:s, s:o, s:I}", "capacity",
                      quantity_json(capacity->capacity_bytes), "maximum_volume_size",
                      quantity_json(capacity->maximum_bytes), "managed_by",
                      object_label(object, LABEL_MANAGED_BY), "owner",
                      owner == NULL ? NULL : owner->name, "storage_class", capacity->class_name,
-                     "topology", topology_json(capacity), "revision", revision_of(self, object));
+                     "topology", topology_json(capacity), "revision", json_integer_value(updates));
 }
 
 static gboolean
@@ -326,8 +333,12 @@ is_told(const json_t *wanted, const json_t *found)
     for (void *member = json_first_member(wanted); member != NULL;
          member = json_next_member(wanted, member)) {
         const char *key = json_object_iter_key(member);
-        if (strcmp(key, "uid") != 0 &&
-            !json_equal(json_object_iter_value(member), json_object_get(found, key)))
+        const json_t *value = json_object_iter_value(member), *is = json_object_get(found, key);
+        gboolean same =
+            strcmp(key, "owner") == 0
+                ? g_strcmp0(owner_name(json_string_value(value)), json_string_value(is)) == 0
+                : strcmp(key, "uid") == 0 || json_equal(value, is);
+        if (!same)
             return FALSE;
     }
     return TRUE;
@@ -335,8 +346,9 @@ is_told(const json_t *wanted, const json_t *found)
 
 /* A set. Objects that the case began with are told by uid, too, which is their name here. */
 static void
-expect_objects(Case *self, const json_t *expected)
+expect_objects(const World *world, const json_t *expected)
 {
+    Case *self = world->self;
     json_t *found = json_array();
     gboolean same;
 
@@ -344,7 +356,7 @@ expect_objects(Case *self, const json_t *expected)
         const Object *object =
             api_server_get(self->api, objects_key_at(self->objects, KIND_STORAGE_CAPACITY, slot));
         if (object != NULL)
-            json_array_append_new(found, told_object(self, object));
+            json_array_append_new(found, told_object(world, object));
     }
     same = json_array_size(expected) == json_array_size(found);
     for (size_t i = 0; i < json_array_size(expected) && same; i++) {
@@ -371,50 +383,63 @@ change_classes(Case *self, const json_t *classes)
         commit(self, API_CREATE, class_object(self, item));
 }
 
-static gboolean
-list_names(const json_t *list, const char *name)
+static const json_t *
+find_uid(const json_t *list, const char *uid)
 {
     const json_t *item;
     size_t i;
 
     json_array_foreach(list, i, item)
-        if (g_strcmp0(json_path_string(item, "metadata.uid"), name) == 0)
-            return TRUE;
-    return FALSE;
+        if (g_strcmp0(json_path_string(item, "metadata.uid"), uid) == 0)
+            return item;
+    return NULL;
 }
 
-/* Somebody else deletes and makes objects. Those that the controller made are numbered by the cases
- * as they came. */
+/* @before: NULL: it is new */
 static void
-change_objects(Case *self, const json_t *objects)
+put_object(Case *self, const json_t *told, const Object *before)
 {
+    json_t *manifest = json_deep_copy(told), *metadata = json_object_get(manifest, "metadata");
+
+    if (before != NULL)
+        json_object_del(metadata, "uid");
+    json_object_set_new(
+        metadata, "name",
+        json_string(before != NULL ? object_name(before) : json_path_string(told, "metadata.uid")));
+    json_object_set_new(metadata, "namespace",
+                        json_string(before != NULL ? before->key->namespace : "default"));
+    json_object_set_new(metadata, "ownerReferences",
+                        owners_json(case_string(self, "config.owner")));
+    commit(self, before != NULL ? API_UPDATE : API_CREATE,
+           case_object(self, manifest, KIND_STORAGE_CAPACITY));
+    json_decref(manifest);
+}
+
+/* Somebody else deletes, changes and makes objects: @told are those that are there from now on.
+ * Those that the controller made are numbered by the cases as they came. */
+static void
+change_objects(Case *self, const json_t *told)
+{
+    g_autoptr(GHashTable) made = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     const json_t *item;
-    unsigned n_made = 0;
     size_t i;
 
     json_array_foreach(self->writes, i, item) {
         if (g_strcmp0(json_path_string(item, "verb"), "create") != 0)
             continue;
-        g_autofree char *told = g_strdup_printf("CSISC-UID-%u", ++n_made);
+        char *uid = g_strdup_printf("CSISC-UID-%u", g_hash_table_size(made) + 1);
         const ObjectKey *key =
             objects_find_key(self->objects, KIND_STORAGE_CAPACITY,
                              json_path_string(item, "namespace"), json_path_string(item, "name"));
-        if (api_server_get(self->api, key) != NULL && !list_names(objects, told))
-            commit(self, API_DELETE, api_server_get(self->api, key));
+        const Object *object = api_server_get(self->api, key);
+        g_hash_table_insert(made, uid, (void *)object);
+        if (object != NULL && find_uid(told, uid) == NULL)
+            commit(self, API_DELETE, object);
     }
-    json_array_foreach(objects, i, item) {
-        json_t *manifest = json_deep_copy(item);
-        g_autofree char *told = g_strdup_printf("CSISC-UID-%u", n_made);
+    json_array_foreach(told, i, item) {
         const char *uid = json_path_string(item, "metadata.uid");
-        if (n_made > 0 && uid != NULL && strcmp(uid, told) <= 0)
-            uid = NULL; /* it is there */
-        json_object_set_new(json_object_get(manifest, "metadata"), "name",
-                            json_string(uid == NULL ? "-" : uid));
-        json_object_set_new(json_object_get(manifest, "metadata"), "ownerReferences",
-                            owners_json(case_string(self, "config.owner")));
         if (uid != NULL)
-            commit(self, API_CREATE, case_object(self, manifest, KIND_STORAGE_CAPACITY));
-        json_decref(manifest);
+            put_object(self, item, g_hash_table_lookup(made, uid));
     }
 }
 
@@ -437,7 +462,7 @@ do_step(World *world, const json_t *step, unsigned number)
     if (g_strcmp0(json_path_string(step, "change"), "storage classes") == 0)
         change_classes(self, json_object_get(step, "classes_after"));
     case_wait(self, polls ? NEXT_POLL : SOON);
-    expect_objects(self, json_object_get(step, "expected_objects"));
+    expect_objects(world, json_object_get(step, "expected_objects"));
 }
 
 static json_int_t
@@ -464,7 +489,7 @@ run_controller(Case *self)
     world_begin(&world, self);
     world_start(&world);
     case_expect_json(self, "counts", case_get(self, "expected.counts_after_prepare"), world.counts);
-    expect_objects(self, case_get(self, "expected.objects"));
+    expect_objects(&world, case_get(self, "expected.objects"));
     json_array_foreach(case_get(self, "steps"), i, step)
         do_step(&world, step, (unsigned)i);
     if (count_managed(self) != json_integer_value(case_get(self, "expected.final_managed_count")))

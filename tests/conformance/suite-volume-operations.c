@@ -438,11 +438,19 @@ expect_expansion(KubeletWorld *node, const Claim *claim)
 }
 
 static void
-run_node_expansion(Case *self)
+decide_expand_at_mount(const void *kubelet, Plan *plan)
+{
+    (void)kubelet;
+    volume_expansion_add_at_mount(plan, plan_operation(plan));
+}
+
+/* @doing: a mount expands the volume at its end */
+static void
+expand_on_node(Case *self, OperationName doing)
 {
     Object *claim = case_object(self, case_get(self, "initial.claim"), KIND_CLAIM);
     Object *pv = pv_of(self, case_get(self, "initial.volume"), claim->key);
-    PendingOperation operation = {.name = OPERATION_EXPAND};
+    PendingOperation operation = {.name = doing, .doing = doing};
     KubeletWorld node;
 
     node_start(&node, self, pv, "csi");
@@ -458,7 +466,8 @@ run_node_expansion(Case *self)
     operation.target = &node.workers[0]->mounts[0];
     self->plan_over = FALSE;
     plan_start(&(PlanStart){.component = &node.kubelet->base,
-                            .decide = volume_expansion_decide,
+                            .decide = doing == OPERATION_MOUNT ? decide_expand_at_mount
+                                                               : volume_expansion_decide,
                             .key = (ObjectKey *)claim->key,
                             .operation = &operation,
                             .owner = self,
@@ -468,6 +477,18 @@ run_node_expansion(Case *self)
         case_fail(self, "the expansion does not end");
     expect_expansion(&node, CLAIM_CONST(api_server_get(self->api, claim->key)));
     node_end(&node);
+}
+
+static void
+run_node_expansion(Case *self)
+{
+    expand_on_node(self, OPERATION_EXPAND);
+}
+
+static void
+run_expansion_at_mount(Case *self)
+{
+    expand_on_node(self, OPERATION_MOUNT);
 }
 
 static void
@@ -693,11 +714,14 @@ static const Act volume_operations_acts[] = {
     {"OperationExecutor",              run_executor          },
     {"nodeExpandVolume",               run_node_expansion    },
     {"expandOnPlugin",                 run_node_expansion    },
+    {"expandVolumeDuringMount",        run_expansion_at_mount},
     {"checkForRecoveryFromExpansion",  run_recovery_check    },
     {"mergeResizeConditions",          run_merge_conditions  },
     {"markControllerResizeInProgress", run_mark_in_progress  },
     {"markForFSResize",                run_mark_node_pending },
     {"markFSResizeFinished",           run_mark_finished     },
+    {"markFsResize",                   run_mark_node_pending },
+    {"markResizeFinished",             run_mark_finished     },
     {"getDefaultClass",                run_default_class     },
     {"mountOptionsFromSpec",           run_mount_options     },
     {NULL,                             NULL                  },

@@ -27,7 +27,7 @@ typedef enum {
 /* What was seen at one moment of the story. */
 typedef struct {
     const char *label; /* interned */
-    unsigned n_attach, n_detach, n_attached_nodes;
+    unsigned n_attach, n_detach, n_attached_nodes, n_multi_attach_errors;
     AttachState state; /* on the first node */
     gboolean is_reported;
 } Look;
@@ -35,7 +35,8 @@ typedef struct {
 typedef struct {
     Case *self;
     StorageWorld world;
-    gboolean has_begun, keeps_on_timeout, has_node;
+    gboolean has_begun, has_volume, keeps_on_timeout, has_node, is_retired;
+    gboolean node_status_fails; /* no write of it succeeds any more */
     int64_t max_wait_ms;
     Driver driver;
     const char *first_node; /* interned; NULL: none yet */
@@ -53,16 +54,24 @@ no_force_detach(const ProcessClass *class, void *flags)
     ((KubeControllerManagerOptions *)flags)->disable_force_detach_on_timeout = TRUE;
 }
 
-static ApiCode
-refuse_detach(void *data, const ApiRequest *request, GString *message)
+static gboolean
+fails(const Story *self, const ApiRequest *request)
 {
-    const Story *self = data;
     const Attachment *stored;
 
-    if (request->verb != API_DELETE || request->key->kind != KIND_ATTACHMENT)
-        return API_OK;
+    if (request->verb == API_PATCH_STATUS && request->key->kind == KIND_NODE)
+        return self->node_status_fails;
+    if (self->driver != DETACH_FAILS || request->verb != API_DELETE ||
+        request->key->kind != KIND_ATTACHMENT)
+        return FALSE;
     stored = (const Attachment *)api_server_get(self->world.api, request->key);
-    if (stored == NULL || g_strcmp0(stored->node_name, self->first_node) != 0)
+    return stored != NULL && g_strcmp0(stored->node_name, self->first_node) == 0;
+}
+
+static ApiCode
+refuse(void *data, const ApiRequest *request, GString *message)
+{
+    if (!fails(data, request))
         return API_OK;
     g_string_assign(message, "refused by the story");
     return API_FORBIDDEN;
@@ -78,8 +87,19 @@ begin(Story *self)
         &(StorageWorldOptions){.only = &attach_detach_controller_class,
                                .set_flags = self->keeps_on_timeout ? no_force_detach : NULL});
     self->has_begun = TRUE;
-    if (self->driver == DETACH_FAILS)
-        api_server_set_fault(self->world.api, refuse_detach, self);
+    api_server_set_fault(self->world.api, refuse, self);
+}
+
+/* The volume, and the controller that sees it. */
+static void
+begin_volume(Story *self, AccessModes modes)
+{
+    begin(self);
+    if (self->has_volume)
+        return;
+    create_bound(&self->world, modes);
+    storage_world_start(&self->world);
+    self->has_volume = TRUE;
 }
 
 /* The attacher's answer, or none yet. */
@@ -140,15 +160,15 @@ is_reported_on(const Story *self, const char *node)
     return stored != NULL && string_list_has(stored->volumes_attached, UNIQUE("vol-1"));
 }
 
-static unsigned
-n_attached_nodes(const Story *self)
+static void
+look_at_nodes(const Story *self, Look *seen)
 {
-    unsigned n = 0;
-
-    for (uint32_t i = 0; i < objects_n_keys(self->world.objects, KIND_NODE); i++)
-        n +=
-            state_on(self, objects_key_at(self->world.objects, KIND_NODE, i)->name) == ADC_ATTACHED;
-    return n;
+    for (uint32_t i = 0; i < objects_n_keys(self->world.objects, KIND_NODE); i++) {
+        const char *node = objects_key_at(self->world.objects, KIND_NODE, i)->name;
+        const AttachPair *pair = pair_of(&self->world, "vol-1", node);
+        seen->n_attached_nodes += pair != NULL && pair->state == ADC_ATTACHED;
+        seen->n_multi_attach_errors += pair != NULL && pair->multi_attach_reported;
+    }
 }
 
 static void
@@ -158,9 +178,9 @@ look(Story *self, const char *label)
         .label = g_intern_string(label),
         .n_attach = self->n_attach,
         .n_detach = self->n_detach,
-        .n_attached_nodes = n_attached_nodes(self),
     };
 
+    look_at_nodes(self, &seen);
     if (self->first_node != NULL) {
         seen.state = state_on(self, self->first_node);
         seen.is_reported = is_reported_on(self, self->first_node);
@@ -205,6 +225,20 @@ give_node(void *story, char **words, int argument)
 }
 
 static void
+give_retired_node(void *story, char **words, int argument)
+{
+    give_node(story, words, argument);
+    ((Story *)story)->is_retired = TRUE;
+}
+
+static void
+give_failing_status(void *story, char **words, int argument)
+{
+    (void)words, (void)argument;
+    ((Story *)story)->node_status_fails = TRUE;
+}
+
+static void
 give_driver(void *story, char **words, int driver)
 {
     (void)words;
@@ -218,7 +252,9 @@ static const Phrase given[] = {
     {"force_detach_on_timeout: (true|false)",                  give_force,      0},
     {"max_wait_for_unmount_ms: (\\d+)",                        give_wait,       0},
     {"node_object: absent from the node cache \\(counts as not healthy\\)", story_nothing, 0},
-    {"node: (\\S+) Ready=True",                                give_node,       0},
+    {"node: (\\S+) (?:Ready=True|without taints)",             give_node,       0},
+    {"node: (\\S+) with taint node.kubernetes.io/out-of-service effect NoExecute", give_retired_node, 0},
+    {"node_status_update: always fails",                       give_failing_status, 0},
     {"driver: first attach to the node returns a timeout although the volume gets attached; a repeated attach succeeds", give_driver, SLOW_ONCE},
     {"driver: every attach to the node returns a timeout",     give_driver,     ALWAYS_SLOW},
     {"driver: detach from the first node always fails",        give_driver,     DETACH_FAILS},
@@ -227,6 +263,14 @@ static const Phrase given[] = {
 /* clang-format on */
 
 /* ---- Steps of the reconciler ---- */
+
+static void
+retire_node(Story *self)
+{
+    storage_world_patch(&self->world, key(&self->world, KIND_NODE, self->first_node),
+                        edit_out_of_service,
+                        word(&self->world, "node.kubernetes.io/out-of-service"));
+}
 
 /* A pod on a node; the first one brings the volume into being. */
 static void
@@ -237,10 +281,10 @@ want(Story *self, const char *pod, const char *node, AccessModes modes)
         self->first_node = g_intern_string(node);
     if (api_server_get(self->world.api, key(&self->world, KIND_NODE, node)) == NULL)
         create_node(&self->world, node, NULL, NULL);
-    if (self->n_pods++ == 0) {
-        create_bound(&self->world, modes);
-        storage_world_start(&self->world);
-    }
+    if (self->is_retired && self->n_pods == 0)
+        retire_node(self);
+    begin_volume(self, modes);
+    self->n_pods++;
     create_pod(&self->world, pod, node);
 }
 
@@ -289,6 +333,16 @@ desire_two(void *story, char **words, int argument)
     want(self, words[3], node_named(self, words[4]), modes);
 }
 
+static void
+desire_two_unnamed(void *story, char **words, int argument)
+{
+    AccessModes modes = strcmp(words[1], "RWX") == 0 ? ACCESS_RWX : ACCESS_RWO;
+
+    (void)argument;
+    want(story, "pod-0", node_named(story, "first"), modes);
+    want(story, "pod-1", node_named(story, "second"), modes);
+}
+
 /* Longer than an attach may take; then kubelets use what is attached. */
 static void
 run(void *story, char **words, int argument)
@@ -296,11 +350,7 @@ run(void *story, char **words, int argument)
     Story *self = story;
 
     (void)words, (void)argument;
-    if (!self->has_begun) {
-        begin(self);
-        create_bound(&self->world, ACCESS_RWO);
-        storage_world_start(&self->world);
-    }
+    begin_volume(self, ACCESS_RWO);
     settle(self, 150 * SIM_SECOND);
     look(self, "run");
     for (uint32_t i = 0; i < objects_n_keys(self->world.objects, KIND_NODE); i++) {
@@ -327,6 +377,34 @@ use_nothing(void *story, char **words, int argument)
     (void)words, (void)argument;
     begin_pod(story);
     stop_using(story);
+    settle(story, SIM_SECOND);
+}
+
+/* Time for a detach, if one is to come. */
+static void
+go_on_using(void *story, char **words, int argument)
+{
+    (void)words, (void)argument;
+    begin_pod(story);
+    settle(story, SIM_MINUTE);
+}
+
+/* Nobody uses the volume any more, so only the status can hold it back. */
+static void
+let_status_fail(void *story, char **words, int argument)
+{
+    (void)words, (void)argument;
+    begin_pod(story);
+    ((Story *)story)->node_status_fails = TRUE;
+    stop_using(story);
+}
+
+static void
+pass_loops(void *story, char **words, int argument)
+{
+    (void)words, (void)argument;
+    begin_pod(story);
+    settle(story, SIM_SECOND);
 }
 
 /* The oldest pod that is left, unless it is named. A driver's detach can fail only where nothing
@@ -357,6 +435,27 @@ remove_one(void *story, char **words, int argument)
         look(self, "failed detach");
     }
     self->n_removed++;
+}
+
+/* Then the other node gets the volume. */
+static void
+remove_where_attached(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    begin_pod(self);
+    for (uint32_t i = 0; i < objects_n_keys(self->world.objects, KIND_POD); i++) {
+        ObjectKey *pod = objects_key_at(self->world.objects, KIND_POD, i);
+        const Object *stored = api_server_get(self->world.api, pod);
+        if (stored == NULL || state_on(self, POD_CONST(stored)->node_name) != ADC_ATTACHED)
+            continue;
+        remove_pod(&self->world, pod->name);
+        self->n_removed++;
+        use_nothing(self, words, argument);
+        settle(self, SIM_MINUTE);
+        return;
+    }
+    case_fail(self->self, "no node has the volume");
 }
 
 /* Where a story gives no Node, none is healthy. */
@@ -431,9 +530,7 @@ add_taint(void *story, char **words, int argument)
     (void)words, (void)argument;
     if (!begin_pod_on_node(self))
         return;
-    storage_world_patch(&self->world, key(&self->world, KIND_NODE, self->first_node),
-                        edit_out_of_service,
-                        word(&self->world, "node.kubernetes.io/out-of-service"));
+    retire_node(self);
     settle(self, SIM_SECOND);
     look(self, "taint");
 }
@@ -479,19 +576,25 @@ then_state(void *story, char **words, int state)
 static const Phrase reconciler_steps[] = {
     {"run(?: \\d+ s| the reconciler with empty caches)?",     run,              0},
     {"desired: node ()(\\S+)(?:, pod \\S+, volume \\S+)",     desire,           ACCESS_RWO},
-    {"desired: one (?:node/)?pod/volume",                     desire,           ACCESS_RWO},
-    {"desired: RWO volume()(?: on the (slow|failing) node)?", desire,           ACCESS_RWO},
+    {"desired: one (?:node/)?pod/volume()(?: on (\\S+))?",    desire,           ACCESS_RWO},
+    {"desired: RWO volume()(?: on (?|the (slow|failing) node|(\\S+)))?", desire, ACCESS_RWO},
+    {"desired: two pods on two nodes, same (RW[XO]) volume, added together", desire_two_unnamed, 0},
+    {"one loop",                                              run,              0},
+    {"one loop, wait \\d+ ms, one loop",                      pass_loops,       0},
+    {"node status updates start to fail",                     let_status_fail,  0},
     {"desired: RWO volume, " A_POD " on (node \\w|[^ ,]+)",     desire,           ACCESS_RWO},
     {"desired: " A_POD " on (node \\w|[^ ,]+)(?: again)?",      desire,           ACCESS_RWO},
     {"desired: same volume on ()([^ ,]+)",                    desire,           ACCESS_RWO},
     {"desired: pods " A_POD " on ([^ ,]+) and " A_POD " on (a second node|[^ ,]+), same (RW[XO]) volume", desire_two, 0},
-    {"(\\d+) attach(?:es)?",                                  now_attached,     0},
+    {"(?:exactly )?(\\d+) attach(?:es)?",                     now_attached,     0},
     {"(\\d+) detach(?:es)?",                                  now_detached,     0},
-    {"()Attached and reported",                               then_state,       ADC_ATTACHED},
-    {"remove (?:the|first|second) pod",                       remove_one,       0},
+    {"()[Aa]ttached and reported",                            then_state,       ADC_ATTACHED},
+    {"remove (?:the|first|second) pod(?: from the desired state)?", remove_one, 0},
+    {"remove the pod on the node that got the volume",        remove_where_attached, 0},
     {"remove " A_POD,                                           remove_one,       0},
     {"node still reports the volume in use",                  story_nothing,    0},
-    {"(?:the )?node (?:reports nothing|no longer reports (?:the volume|it)) in use|(?:the )?volume is unmounted", use_nothing, 0},
+    {"volume still mounted",                                  go_on_using,      0},
+    {"(?:the )?node (?:reports nothing|no longer reports (?:the volume|it)|reports the volume as no longer) in use|(?:the )?volume (?:is )?unmounted", use_nothing, 0},
     {"wait (?:more than )?(\\d+) ms|wait for the timeout",    wait_for_timeout, 0},
     {"after the volume left the node",                        wait_until_gone,  0},
     {"set Ready=False",                                       make_unready,     0},
@@ -569,6 +672,52 @@ then_attached_again(void *story, char **words, int argument)
 }
 
 static void
+then_one_is_refused(void *story, char **words, int argument)
+{
+    Story *self = story;
+    const Look *seen = look_at(self, "run");
+
+    (void)argument;
+    story_expect_count(self->self, "nodes", seen->n_attached_nodes, words[1]);
+    if (seen->n_multi_attach_errors != 1)
+        case_fail(self->self, "%u multi-attach errors", seen->n_multi_attach_errors);
+}
+
+/* Of the first node, now. */
+static void
+then_now(void *story, char **words, int state)
+{
+    Story *self = story;
+    AttachState found = state_on(self, self->first_node);
+
+    (void)words;
+    if (found != (AttachState)state)
+        case_fail(self->self, "state %d", (int)found);
+}
+
+/* In the Node, and in what the controller would write to it. */
+static void
+then_reported_on(void *story, char **words, int argument)
+{
+    Story *self = story;
+    const AttachPair *pair = pair_of(&self->world, "vol-1", words[1]);
+
+    (void)argument;
+    if (!is_reported_on(self, words[1]) || pair == NULL ||
+        !string_list_has(pair->node->report, UNIQUE("vol-1")))
+        case_fail(self->self, "not reported on %s", words[1]);
+}
+
+static void
+then_no_detach(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)words, (void)argument;
+    story_expect_count(self->self, "detaches", self->n_detach, "0");
+}
+
+static void
 then_stays(void *story, char **words, int argument)
 {
     Story *self = story;
@@ -582,9 +731,14 @@ then_stays(void *story, char **words, int argument)
 /* clang-format off */
 static const Phrase reconciler_then[] = {
     {"(?|(\\d+) attach calls?|attach calls stay (\\d+))",                         now_attached,        0},
-    {"(\\d+) detach(?:es| calls?)?(?: at the end)?",                             now_detached,        0},
+    {"(\\d+) detach(?:es| calls?| operations reach the driver)?(?: at the end| without waiting| \\(wait is .*\\))?", now_detached, 0},
+    {"then a second attach to the other node \\(total (\\d+)\\)",           now_attached,        0},
+    {"after the first attach the volume is on (\\d+) node and the other node/volume pair is marked with a multi-attach error", then_one_is_refused, 0},
+    {"volume still Attached",                                                 then_now,            ADC_ATTACHED},
+    {"volume is still (?:\\(again\\) )?reported as attached on (\\S+)",       then_reported_on,    0},
+    {"no detach happened",                                                    then_no_detach,      0},
     {"force-detach metric reason timeout is (\\d+)",                          then_metric,         DETACH_TIMED_OUT},
-    {"force-detach metric for out-of-service (?:grows by|is) (\\d+)",         then_metric,         DETACH_OUT_OF_SERVICE},
+    {"force-detach metric (?:for|reason) out-of-service (?:grows by|is) (\\d+)", then_metric,      DETACH_OUT_OF_SERVICE},
     {"volume attached to (\\d+) nodes? after the first step",                 then_nodes,          0},
     {"(\\d+) detach(?:es)? after the first removal",                          then_detached_at,    0},
     {"(\\d+) detach(?:es)? after the second removal",                         then_detached_at,    1},

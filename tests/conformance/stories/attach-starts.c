@@ -23,14 +23,38 @@ typedef struct {
     unsigned n_attach, n_detach;
     gboolean is_desired[4]; /* after each step */
     unsigned n_desired, n_compared;
+    /* Patches of nodes: */
+    gboolean first_patch_fails;
+    const char *only_node; /* interned: no patch of another one succeeds; NULL: all do */
+    GPtrArray *patched;    /* interned names: of nodes, in the order of their first patches */
 } Story;
+
+static ApiCode
+node_is_patched(void *data, const ApiRequest *request, GString *message)
+{
+    Story *self = data;
+    const char *name = request->key->name;
+    gboolean fails = self->only_node != NULL && name != self->only_node;
+
+    if (request->verb != API_PATCH_STATUS || request->key->kind != KIND_NODE)
+        return API_OK;
+    fails = fails || (self->first_patch_fails && self->patched->len == 0);
+    if (!g_ptr_array_find(self->patched, name, NULL))
+        g_ptr_array_add(self->patched, (void *)name);
+    if (!fails)
+        return API_OK;
+    g_string_assign(message, "refused by the story");
+    return API_FORBIDDEN;
+}
 
 static void
 begin(Story *self)
 {
-    if (!self->has_begun)
-        storage_world_init(&self->world,
-                           &(StorageWorldOptions){.only = &attach_detach_controller_class});
+    if (self->has_begun)
+        return;
+    storage_world_init(&self->world,
+                       &(StorageWorldOptions){.only = &attach_detach_controller_class});
+    api_server_set_fault(self->world.api, node_is_patched, self);
     self->has_begun = TRUE;
 }
 
@@ -70,6 +94,13 @@ give_attachment(void *story, char **words, int argument)
 }
 
 static void
+give_failing_patch(void *story, char **words, int argument)
+{
+    (void)words, (void)argument;
+    ((Story *)story)->first_patch_fails = TRUE;
+}
+
+static void
 give_migrated(void *story, char **words, int argument)
 {
     (void)argument;
@@ -91,6 +122,9 @@ static const Phrase given[] = {
     {"pods: 5 running pods sharing one disk on mynode",            story_nothing,   0},
     {"new_pods_between_actual_and_desired_population: (\\d+)",     give_number,     offsetof(Story, n_before)},
     {"new_pods_after_desired_population: (\\d+)",                  give_number,     offsetof(Story, n_after)},
+    {"first_patch: fails",                                         give_failing_patch, 0},
+    {"driver: attachable, later not attachable",                   story_nothing,   0},
+    {"pod: running pod with an inline CSI volume",                 story_nothing,   0}, /* CSI's are never attached: a claim's */
     {"attached: \\{.*\\}|both marked as reported attached: true",  story_nothing,   0},
     {NULL,                                                         NULL,            0},
 };
@@ -260,6 +294,28 @@ scan(void *story, char **words, int argument)
     note_desired(self);
 }
 
+/* ADC-36.2 */
+static void
+end_attaching(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    if (!self->has_begun)
+        scan(story, words, argument);
+    driver_object(&self->world, FALSE);
+}
+
+static void
+scan_again(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    if (!self->has_begun)
+        scan(story, words, argument);
+    go_on(&self->world, SIM_MINUTE + SIM_SECOND);
+    note_desired(self);
+}
+
 /* Nobody does that by hand; a driver that asks for no attach any more has the same effect
  * (ADC-36.2). */
 static void
@@ -270,9 +326,8 @@ undesire(void *story, char **words, int argument)
     (void)words, (void)argument;
     if (!self->has_begun)
         scan(story, words, argument);
-    driver_object(&self->world, FALSE);
-    go_on(&self->world, SIM_MINUTE + SIM_SECOND);
-    note_desired(self);
+    end_attaching(story, words, argument);
+    scan_again(story, words, argument);
 }
 
 /* ADC-36.1: unseen, so that only the scan finds it. */
@@ -290,15 +345,13 @@ delete_pod(void *story, char **words, int argument)
     note_desired(self);
 }
 
-/* A pod for each node and volume. */
+/* A pod for each node and volume; all are attached at once, so that one pass patches all nodes. */
 static void
-update_statuses(void *story, char **words, int argument)
+attach_to_nodes(Story *self)
 {
-    Story *self = story;
     const char *node;
     json_t *volume;
 
-    (void)words, (void)argument;
     begin(self);
     json_object_foreach((json_t *)case_get(self->self, "given.attached"), node, volume) {
         const char *const claims[] = {word(&self->world, json_string_value(volume)), NULL};
@@ -308,7 +361,34 @@ update_statuses(void *story, char **words, int argument)
     storage_world_start(&self->world);
     json_object_foreach((json_t *)case_get(self->self, "given.attached"), node, volume)
         pod_with_claim(&self->world, node, json_string_value(volume), node);
-    settle(self, 2 * SIM_SECOND);
+    go_on(&self->world, 2 * SIM_SECOND);
+    attacher_attaches_all(&self->world);
+}
+
+/* One pass. */
+static void
+update_statuses(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)words, (void)argument;
+    attach_to_nodes(self);
+    for (unsigned i = 0; i < 1000 && self->patched->len == 0; i++)
+        go_on(&self->world, SIM_MS);
+    go_on(&self->world, SIM_MS);
+}
+
+/* No other node's status can be written. */
+static void
+update_status(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)argument;
+    begin(self);
+    self->only_node = word(&self->world, words[1]);
+    attach_to_nodes(self);
+    go_on(&self->world, SIM_SECOND);
 }
 
 /* clang-format off */
@@ -324,7 +404,10 @@ static const Phrase steps[] = {
     {"scan active pods(?: again)?",                      scan,            0},
     {"delete the pod/volume pair by hand",               undesire,        0},
     {"delete the pod object and scan for deleted pods",  delete_pod,      0},
+    {"driver becomes non-attachable",                    end_attaching,   0},
+    {"scan for deleted pods",                            scan_again,      0},
     {"update all node statuses",                         update_statuses, 0},
+    {"update (\\S+) only",                               update_status,   0},
     {NULL,                                               NULL,            0},
 };
 
@@ -374,6 +457,57 @@ then_listed(void *story, char **words, int argument)
     if (list == NULL ? words[2][0] != '\0'
                      : list->n_items != 1 || strcmp(list->items[0], name) != 0)
         case_fail(self->self, "%s has %u volumes", words[1], list == NULL ? 0 : list->n_items);
+}
+
+static const AttachNode *
+patched_node(const Story *self, unsigned i)
+{
+    if (i < self->patched->len)
+        return adc_find_node(controller_of(&self->world), self->patched->pdata[i]);
+    case_fail(self->self, "only %u nodes were patched", self->patched->len);
+    return NULL;
+}
+
+static unsigned
+n_listed(const Story *self, const AttachNode *node)
+{
+    const Node *stored = node == NULL ? NULL : stored_node(&self->world, node->name);
+
+    return stored == NULL || stored->volumes_attached == NULL ? 0
+                                                              : stored->volumes_attached->n_items;
+}
+
+static void
+then_first_failed(void *story, char **words, int argument)
+{
+    Story *self = story;
+    const AttachNode *node = patched_node(self, 0);
+
+    (void)words, (void)argument;
+    if (node != NULL && (n_listed(self, node) > 0 || !node->needs_update))
+        case_fail(self->self, "%s: %u volumes, %s", node->name, n_listed(self, node),
+                  node->needs_update ? "to be told" : "told");
+}
+
+static void
+then_second_lists(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)argument;
+    story_expect_count(self->self, "volumes", n_listed(self, patched_node(self, 1)), words[1]);
+}
+
+static void
+then_untold(void *story, char **words, int argument)
+{
+    Story *self = story;
+    const AttachNode *node =
+        adc_find_node(controller_of(&self->world), word(&self->world, words[1]));
+
+    (void)argument;
+    if (node == NULL || !node->needs_update)
+        case_fail(self->self, "%s has been told", words[1]);
 }
 
 static void
@@ -454,8 +588,12 @@ static const Phrase then[] = {
     {"(\\d+) detached volumes \\(the stale ones\\)",                              now_detached,  0},
     {"\\w+ is (?:put into the actual state as uncertain and )?detached from (\\S+)", then_detached, 0},
     {"no attach for it()",                                                        now_attached,  0},
-    {"volume desired(?: again)?",                                                 then_desired,  TRUE},
-    {"volume not desired",                                                        then_desired,  FALSE},
+    {"failed node: volumesAttached empty and still listed as needing a report",   then_first_failed, 0},
+    {"other node: (\\d+) entry",                                                  then_second_lists, 0},
+    {"the pass goes on to the second node after the failure",                     story_nothing, 0}, /* the other node's entry shows it */
+    {"(\\S+) still listed as needing a report",                                   then_untold,   0},
+    {"volume desired(?: again| after the first scan)?",                                                 then_desired,  TRUE},
+    {"volume not desired(?: after the second)?",                                                       then_desired,  FALSE},
     {"(\\S+) volumesAttached = \\[(.*)\\]",                                       then_listed,   0},
     {"every status.volumesAttached entry is Attached in the actual state",         then_nodes_are_believed, FALSE},
     {"mounted-by-node of each entry equals its presence in status.volumesInUse",   then_nodes_are_believed, TRUE},
@@ -470,7 +608,7 @@ static const Phrase then[] = {
 void
 story_attach_starts(Case *case_)
 {
-    Story self = {.self = case_};
+    Story self = {.self = case_, .patched = g_ptr_array_new()};
 
     story_tell(case_, "given", given, &self);
     story_tell(case_, "steps", steps, &self);
@@ -480,4 +618,5 @@ story_attach_starts(Case *case_)
     } else {
         case_fail(case_, "nothing was done");
     }
+    g_ptr_array_unref(self.patched);
 }

@@ -26,9 +26,10 @@ typedef struct {
     InformerIndex *by_class;
     ObjectKey *key; /* of the object that the story is about; NULL: there is none at first */
     Object *assumed;
-    GArray *readings; /* of Reading: of that object, after each step */
-    GArray *lists;    /* of unsigned: how many were listed */
-    gboolean unknown_found, lists_stale;
+    GArray *readings;   /* of Reading: of that object, after each step */
+    GArray *lists;      /* of unsigned: how many were listed, of each class */
+    GPtrArray *classes; /* names: of the volumes that are listed; none: those without a class */
+    gboolean unknown_found, lists_wrong;
     char *updated; /* the name of an object that is newer than at first */
     uint64_t old_version;
 } Story;
@@ -113,30 +114,77 @@ give_nothing(void *story, char **words, int argument)
     begin(story, KIND_VOLUME);
 }
 
+static void
+create_many(Story *self, const char *prefix, int first, int last, const char *class_name)
+{
+    for (int i = first; i <= last; i++) {
+        g_autofree char *name = g_strdup_printf("%s%d", prefix, i);
+        create(self, name, class_name);
+    }
+}
+
+/* "test-pv0..9 of class1": the prefix, the numbers of both ends, the class */
+static void
+give_volumes_of_class(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)argument;
+    if (self->process == NULL)
+        begin(self, KIND_VOLUME);
+    create_many(self, words[1], atoi(words[2]), atoi(words[3]), words[4]);
+    g_ptr_array_add(self->classes, g_strdup(words[4]));
+    let_informers_see(self);
+}
+
 static const Phrase given[] = {
-    {"cache: (\\S+) at version \\d+", give_object,  0},
-    {"cache: empty",                  give_nothing, 0},
-    {NULL,                            NULL,         0},
+    {"cache: (\\S+) at version \\d+",                        give_object,           0},
+    {"cache: empty",                                         give_nothing,          0},
+    {"(?:cache: )?(\\S*?)(\\d+)\\.\\.\\S*?(\\d+) of (\\w+)", give_volumes_of_class, 0},
+    {"all version \\d+",                                     story_nothing,         0},
+    {NULL,                                                   NULL,                  0},
 };
 
 /* ---- Steps ---- */
+
+static Object *
+copy_stored(Story *self)
+{
+    g_clear_pointer(&self->assumed, object_unref);
+    self->assumed = object_edit(api_server_get(self->world.api, self->key));
+    return self->assumed;
+}
+
+static void
+assume_copy(Story *self)
+{
+    g_autofree char *why = assume_cache_assume(self->cache, self->assumed);
+
+    if (why != NULL)
+        case_fail(self->self, "%s", why);
+    read_cache(self);
+}
 
 static void
 assume(void *story, char **words, int argument)
 {
     Story *self = story;
-    const Object *stored = api_server_get(self->world.api, self->key);
 
     (void)argument;
-    g_clear_pointer(&self->assumed, object_unref);
-    self->assumed = object_edit((Object *)stored);
     object_set_annotation(
-        self->assumed, storage_world_intern(&self->world, ANNOTATION_SELECTED_NODE),
+        copy_stored(self), storage_world_intern(&self->world, ANNOTATION_SELECTED_NODE),
         storage_world_intern(&self->world, words[1][0] == '\0' ? "node" : words[1]));
-    g_autofree char *why = assume_cache_assume(self->cache, self->assumed);
-    if (why != NULL)
-        case_fail(self->self, "%s", why);
-    read_cache(self);
+    assume_copy(self);
+}
+
+static void
+assume_for_claim(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)argument;
+    VOLUME(copy_stored(self))->claim_ref.claim = storage_world_claim_key(&self->world, words[1]);
+    assume_copy(self);
 }
 
 static void
@@ -187,10 +235,7 @@ add_many(void *story, char **words, int argument)
     Story *self = story;
 
     (void)argument;
-    for (int i = atoi(words[2]); i <= atoi(words[3]); i++) {
-        g_autofree char *name = g_strdup_printf("%s%d", words[1], i);
-        create(self, name, "");
-    }
+    create_many(self, words[1], atoi(words[2]), atoi(words[3]), "");
     let_informers_see(self);
 }
 
@@ -229,33 +274,44 @@ delete_one(void *story, char **words, int argument)
     self->unknown_found |= assume_cache_get(self->cache, key_of(self, words[1])) != NULL;
 }
 
-/* Of the volumes without a class: each as the API has it. */
+static void
+list_class(Story *self, const char *name)
+{
+    unsigned n = 0;
+    const Object *const *listed =
+        informer_index_get(self->by_class, storage_world_intern(&self->world, name), &n);
+
+    for (unsigned i = 0; i < n; i++) {
+        const Object *found = assume_cache_get(self->cache, listed[i]->key);
+        self->lists_wrong |= found != api_server_get(self->world.api, listed[i]->key) ||
+                             strcmp(volume_class(VOLUME_CONST(listed[i])), name) != 0;
+    }
+    g_array_append_val(self->lists, n);
+}
+
 static void
 list(void *story, char **words, int argument)
 {
     Story *self = story;
-    unsigned n = 0;
-    const Object *const *listed =
-        informer_index_get(self->by_class, storage_world_intern(&self->world, ""), &n);
 
     (void)words, (void)argument;
-    for (unsigned i = 0; i < n; i++) {
-        const Object *found = assume_cache_get(self->cache, listed[i]->key);
-        self->lists_stale |= found != api_server_get(self->world.api, listed[i]->key);
-    }
-    g_array_append_val(self->lists, n);
+    if (self->classes->len == 0)
+        list_class(self, "");
+    for (unsigned i = 0; i < self->classes->len; i++)
+        list_class(self, self->classes->pdata[i]);
 }
 
 /* clang-format off */
 static const Phrase steps[] = {
     {"read an unknown volume",                                                 read_unknown,    0},
     {"add (\\S*?)(\\d+)\\.\\.\\S*?(\\d+) at version \\d+ without class",      add_many,        0},
-    {"list(?: class \"\")?",                                                   list,            0},
+    {"list(?: class \"\"| both(?: classes)?)?",                                list,            0},
     {"update (\\S+) to version \\d+",                                          update,          0},
     {"delete (\\S+)",                                                          delete_one,          0},
     {"restore an unknown name",                                                restore_unknown, 0},
     {"restore(?: \\S+)?(?: \\(nothing assumed\\))?",                           restore,         0},
     {"assume (?:another \\S+ object of|a copy at) version \\d+",               assume,          0},
+    {"assume a copy with claimRef name (\\S+), version \\d+",                   assume_for_claim, 0},
     {"assume a copy with the selected-node annotation (\\S+), version \\d+",   assume,          0},
     {"API update of the original at version \\d+ arrives",                     tell_again,      0},
     {NULL,                                                                     NULL,            0},
@@ -303,25 +359,59 @@ then_in_turn(void *story, char **words, int argument)
 }
 
 static void
+expect_list(Story *self, unsigned i, const char *expected)
+{
+    if (i >= self->lists->len ||
+        g_array_index(self->lists, unsigned, i) != (unsigned)atoi(expected))
+        case_fail(self->self, "list %u is wrong", i + 1);
+}
+
+/* Also that the volume which was updated is seen so. */
+static void
+expect_news(Story *self)
+{
+    const Object *updated =
+        self->updated == NULL ? NULL : assume_cache_get(self->cache, key_of(self, self->updated));
+
+    if (self->lists_wrong || updated == NULL || updated->resource_version <= self->old_version)
+        case_fail(self->self, "an old version, or one of another class");
+}
+
+static void
 then_lists(void *story, char **words, int argument)
 {
     Story *self = story;
 
     (void)argument;
-    for (unsigned i = 0; i < 3; i++) {
-        unsigned expected = (unsigned)atoi(words[i == 0 ? 1 : i == 1 ? 2 : 4]);
-        if (i >= self->lists->len || g_array_index(self->lists, unsigned, i) != expected)
-            case_fail(self->self, "list %u is wrong", i + 1);
-    }
-    const Object *updated =
-        self->updated == NULL ? NULL : assume_cache_get(self->cache, key_of(self, words[3]));
-    if (self->lists_stale || updated == NULL || updated->resource_version <= self->old_version)
-        case_fail(self->self, "an old version of %s", words[3]);
+    expect_list(self, 0, words[1]);
+    expect_list(self, 1, words[2]);
+    expect_list(self, 2, words[4]);
+    if (g_strcmp0(words[3], self->updated) != 0)
+        case_fail(self->self, "%s was not updated", words[3]);
+    expect_news(self);
+}
+
+/* "10/10, 10/10, 9/10": for each look the number of each class */
+static void
+then_lists_of_classes(void *story, char **words, int argument)
+{
+    Story *self = story;
+    g_auto(GStrv) counts = g_strsplit_set(words[1], "/, ", -1);
+    unsigned n = 0;
+
+    (void)argument;
+    for (unsigned i = 0; counts[i] != NULL; i++)
+        if (counts[i][0] != '\0')
+            expect_list(self, n++, counts[i]);
+    if (n != self->lists->len)
+        case_fail(self->self, "%u lists", self->lists->len);
+    expect_news(self);
 }
 
 /* clang-format off */
 static const Phrase then[] = {
-    {"the assumed copy(?: with the annotation)? is still returned",             then_assumed, 0},
+    {"the assumed copy(?: with (?:the annotation|claimRef \\S+))? is still returned", then_assumed, 0},
+    {"each list returns only volumes of the asked class: (.*)",                 then_lists_of_classes, 0},
     {"reading an unknown \\w+ is an error and yields nothing",                  then_unknown, 0},
     {"unknown name: no effect",                                                 then_unknown, 0},
     {"each list holds exactly the live volumes: (\\d+), (\\d+) with the newer (\\S+), then (\\d+)", then_lists, 0},
@@ -338,6 +428,7 @@ story_assume_cache(Case *case_)
 
     self.readings = g_array_new(FALSE, FALSE, sizeof(Reading));
     self.lists = g_array_new(FALSE, FALSE, sizeof(unsigned));
+    self.classes = g_ptr_array_new_with_free_func(g_free);
     story_tell(case_, "given", given, &self);
     if (self.process == NULL) {
         case_fail(case_, "there is no cache");
@@ -352,4 +443,5 @@ story_assume_cache(Case *case_)
     g_free(self.updated);
     g_array_unref(self.readings);
     g_array_unref(self.lists);
+    g_ptr_array_unref(self.classes);
 }

@@ -18,17 +18,14 @@ typedef struct {
 typedef struct {
     Case *self;
     gboolean block, kubelet_attaches, unlisted, republishes, cannot_grow;
-    gboolean is_wanted, is_spoilt; /* after a restart */
     CsiModelledError errors[2];
     unsigned n_errors;
     gboolean on_remount; /* the errors come with the first remount */
     int64_t volume_bytes, status_bytes;
     World *world;
     Steps steps;
-    unsigned n_before; /* calls before a restart */
     MountState device, mount;
     gboolean was_due;
-    const char *staging; /* before a restart */
 } Story;
 
 static const char *const mount_words[] = {"VolumeNotMounted", "VolumeMountUncertain",
@@ -288,6 +285,28 @@ desire(void *story, char **words, int argument)
     node_world_add_pod(self->world, "p", "a", "v");
 }
 
+/* The Node's status cannot be written, so its volumesInUse never has the volume. */
+static ApiCode
+refuse_status(void *data, const ApiRequest *request, GString *message)
+{
+    (void)data;
+    if (request->verb != API_PATCH_STATUS || request->key->kind != KIND_NODE)
+        return API_OK;
+    g_string_assign(message, "refused by the story");
+    return API_FORBIDDEN;
+}
+
+static void
+desire_unreported(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)words, (void)argument;
+    begin(self);
+    api_server_set_fault(self->world->api, refuse_status, self);
+    node_world_add_pod(self->world, "p", "a", "v");
+}
+
 static void
 run(void *story, char **words, int argument)
 {
@@ -416,6 +435,7 @@ ask_for_resize(void *story, char **words, int argument)
 /* clang-format off */
 static const Phrase steps[] = {
     {"desire (?:one pod/volume|the volume)",          desire,              0},
+    {"desire one pod/volume, not reported in use",    desire_unreported,   0},
     {"(?:mark it )?reported in use",                  story_nothing,       0},
     {"run(?: again| until the device is mounted)?",   run,                 0},
     {"run until mounted",                             run_until_mounted,   0},
@@ -461,6 +481,17 @@ then_state(void *story, char **words, int offset)
 
     if (strcmp(words[1], found) != 0)
         case_fail(self->self, "the state is %s", found);
+}
+
+static void
+then_no_back_off(void *story, char **words, int argument)
+{
+    Story *self = story;
+    const NodeVolume *volume = story_volume(self->world);
+
+    (void)words, (void)argument;
+    if (volume == NULL || volume->n_desired == 0 || volume->operations != NULL)
+        case_fail(self->self, "not desired, or a failure is remembered");
 }
 
 static void
@@ -525,6 +556,7 @@ static const Phrase then[] = {
     {"(pod unmount calls): (\\d+)",                            CALLS(n_unpublished)    },
     {"device state: (\\w+)",                                   then_state,            offsetof(Story, device)},
     {"mount state: (\\w+)",                                    then_state,            offsetof(Story, mount)},
+    {"no backoff is recorded: the operation may be tried again at once", then_no_back_off, 0},
     {"answer is resize-required",                              then_due,              TRUE},
     {"no resize-required answer(?:: an in-use failure was remembered)?", then_due,    FALSE},
     {"after the run the pod is in the volume with the new size and no error", then_grown, 0},
@@ -547,179 +579,5 @@ story_kubelet_reconciler(Case *case_)
     }
     node_world_run_for(self.world, SECONDS(30));
     story_tell(case_, "then", then, &self);
-    world_free(self.world);
-}
-
-/* ---- Reconstruction ---- */
-
-static gboolean
-is_desired_pod(const Story *self, const char *name)
-{
-    const json_t *item;
-    size_t i;
-
-    json_array_foreach(case_get(self->self, "given.desired"), i, item)
-        if (g_strcmp0(json_string_value(item), name) == 0)
-            return TRUE;
-    return FALSE;
-}
-
-/* "failed": the one volume whose directory cannot be made sense of. */
-static void
-give_failed(void *story, char **words, int argument)
-{
-    Story *self = story;
-
-    (void)argument;
-    self->is_spoilt = TRUE;
-    self->is_wanted = is_desired_pod(self, words[1]);
-}
-
-static void
-give_leftover(void *story, char **words, int argument)
-{
-    (void)words, (void)argument;
-    ((Story *)story)->is_wanted = TRUE;
-}
-
-static void
-give_failing_publish(void *story, char **words, int argument)
-{
-    Story *self = story;
-
-    (void)argument;
-    self->block = strstr(words[0], "block map") != NULL;
-    if (strstr(words[0], "fails") != NULL)
-        add_error(self, "failure", CSI_NODE_PUBLISH_VOLUME, 0);
-}
-
-/* clang-format off */
-static const Phrase given_on_disk[] = {
-    {"desired: \\[(\"[^\"]+\")?\\]",                                   story_nothing,        0},
-    {"failed: \\[\"([^\"]+)\"\\]",                                     give_failed,          0},
-    {"disk: one leftover volume of pod1uid, pod still desired",        give_leftover,        0},
-    {"driver: (?:set-up|block map) (?:fails|works|succeeds)",          give_failing_publish, 0},
-    {NULL,                                                             NULL,                 0},
-};
-/* clang-format on */
-
-/* The pod runs, then the kubelet starts anew; the story tells what it finds. */
-static void
-reconstruct(void *story, char **words, int argument)
-{
-    Story *self = story;
-    WorldOptions options = {.only = &kubelet_class, .seed = 7};
-
-    (void)words, (void)argument;
-    self->world = world_new(&options);
-    if (self->is_spoilt)
-        node_world_add_volume(self->world, "v", "local");
-    else
-        story_add_volume(self->world, self->block);
-    node_world_start(self->world);
-    node_world_add_pod(self->world, "p", "a", "v");
-    node_world_run_for(self->world, SECONDS(20));
-    set_errors(self);
-    self->staging = story_volume(self->world)->staging_path;
-    void **disk = node_world_kubelet(self->world)->base.disk;
-    cluster_crash(self->world->cluster, "kubelet", "a");
-    if (self->is_spoilt)
-        reconstruct_spoil(*disk);
-    if (!self->is_wanted)
-        node_world_delete_pod(self->world, "p", TRUE);
-    self->n_before = world_count(self->world, "NodeUnpublishVolume", NULL, NULL) +
-                     world_count(self->world, "NodeUnstageVolume", NULL, NULL);
-    cluster_restart(self->world->cluster, "kubelet", "a");
-    node_world_run_for(self->world, self->is_spoilt ? SECONDS(20) : SECONDS(5));
-}
-
-/* clang-format off */
-static const Phrase steps_on_disk[] = {
-    {"clean orphans|reconstruct",                                              reconstruct,   0},
-    {"volume marked attached|populator finished|device paths known|reconcile once", story_nothing, 0},
-    {NULL,                                                                     NULL,          0},
-};
-/* clang-format on */
-
-static void
-then_unmounts(void *story, char **words, int argument)
-{
-    Story *self = story;
-
-    (void)argument;
-    expect_count(self, "unmounts", node_world_kubelet(self->world)->n_cleaned_up, words[1]);
-}
-
-static void
-then_uncertain(void *story, char **words, int argument)
-{
-    Story *self = story;
-    const NodeVolume *volume = story_volume(self->world);
-
-    (void)words, (void)argument;
-    if (volume == NULL || volume->mounts == NULL || volume->mounts->state != MOUNT_UNCERTAIN ||
-        volume->mounts->next != NULL)
-        case_fail(self->self, "the mount is not uncertain");
-    if (world_count(self->world, "NodePublishVolume INTERNAL", NULL, NULL) == 0)
-        case_fail(self->self, "the driver was not asked");
-}
-
-static void
-then_certain(void *story, char **words, int argument)
-{
-    Story *self = story;
-    const NodeVolume *volume = story_volume(self->world);
-
-    (void)words, (void)argument;
-    if (volume == NULL || volume->mounts == NULL || volume->mounts->state != MOUNT_DONE)
-        case_fail(self->self, "the mount is not certain");
-}
-
-static void
-then_path_kept(void *story, char **words, int argument)
-{
-    Story *self = story;
-    const NodeVolume *volume = story_volume(self->world);
-
-    (void)words, (void)argument;
-    if (volume == NULL || g_strcmp0(volume->staging_path, self->staging) != 0)
-        case_fail(self->self, "another path");
-}
-
-static void
-then_no_tear_down(void *story, char **words, int argument)
-{
-    Story *self = story;
-    unsigned n = world_count(self->world, "NodeUnpublishVolume", NULL, NULL) +
-                 world_count(self->world, "NodeUnstageVolume", NULL, NULL);
-
-    (void)words, (void)argument;
-    if (n != self->n_before)
-        case_fail(self->self, "%u tear-downs", n - self->n_before);
-}
-
-/* clang-format off */
-static const Phrase then_on_disk[] = {
-    {"(\\d+) unmounts?",                                             then_unmounts,     0},
-    {"still uncertain(?: \\(0 certain, 1 possible mount\\))?",       then_uncertain,    0},
-    {"(?:now )?(?:mounted|certain)(?: \\(1 certain.*\\))?",          then_certain,      0},
-    {"device mount path kept as reconstructed",                      then_path_kept,    0},
-    {"no tear-down calls",                                           then_no_tear_down, 0},
-    {NULL,                                                           NULL,              0},
-};
-/* clang-format on */
-
-void
-story_kubelet_reconstruct(Case *case_)
-{
-    Story self = {.self = case_};
-
-    story_tell(case_, "given", given_on_disk, &self);
-    story_tell(case_, "steps", steps_on_disk, &self);
-    if (self.world == NULL) {
-        case_fail(case_, "nothing was reconstructed");
-        return;
-    }
-    story_tell(case_, "then", then_on_disk, &self);
     world_free(self.world);
 }

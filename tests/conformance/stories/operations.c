@@ -18,6 +18,7 @@ typedef struct {
     OperationAnswer first, last;
     SimTime delay;           /* from the first request to the accepted one */
     gboolean was_remembered; /* its failure: a back-off runs */
+    gboolean was_running;    /* a request was refused because another one runs */
     int outcome;             /* 0: it runs; 1, -1: it ends, well or not */
 } Run;
 
@@ -102,7 +103,7 @@ decide(const void *component, Plan *plan)
     plan_poll(plan, 1, SIM_TIME_MAX, FALSE, has_ended, PLAN_STOP);
 }
 
-/* "volume-name", "(volume-name, pod)", "the same pair", "": the last one */
+/* "volume-name", "(volume-name, pod)", "(volume-name, node1)", "the same pair", "": the last one */
 static OperationKey
 key_named(Story *self, const char *text)
 {
@@ -112,7 +113,9 @@ key_named(Story *self, const char *text)
         g_strndup(text + (text[0] == '('), strcspn(text + 1, ")") + (text[0] != '('));
     g_auto(GStrv) parts = g_strsplit(plain, ", ", 3);
     self->key = (OperationKey){.volume = intern(self, parts[0])};
-    if (parts[1] != NULL)
+    if (parts[1] != NULL && g_str_has_prefix(parts[1], "node"))
+        self->key.node = intern(self, parts[1]);
+    else if (parts[1] != NULL)
         self->key.pod = intern(self, parts[1]);
     return self->key;
 }
@@ -188,17 +191,19 @@ end_number(void *story, char **words, int argument)
     end(story, find_run(story, words[1]), outcome_of(words[2]));
 }
 
-/* Every millisecond until it is accepted. */
+/* Every so many milliseconds, or every one, until it is accepted. */
 static void
 keep_trying(void *story, char **words, int argument)
 {
     Story *self = story;
     Run *run = start(self, words[1], "operation", key_named(self, words[2]));
+    SimTime period = MAX(atoi(words[3]), 1) * SIM_MS;
 
     (void)argument;
     while (run->last != OPERATION_STARTED && run->delay < 2 * self->max_s * SIM_SECOND) {
-        case_wait(self->self, SIM_MS);
-        run->delay += SIM_MS;
+        run->was_running = run->was_running || run->last == OPERATION_RUNNING;
+        case_wait(self->self, period);
+        run->delay += period;
         run->last = ask(self, run);
     }
 }
@@ -217,17 +222,20 @@ run_kind(void *story, char **words, int argument)
     end(story, start(story, words[1], words[1], key_named(story, words[2])), outcome_of(words[3]));
 }
 
-/* "umount" for pod1, pod2: of the volume that all share. */
+/* "umount" for pod1, pod2 and pod3: of the volume that all share. @argument: it goes on running */
 static void
 run_kind_for_pods(void *story, char **words, int argument)
 {
     Story *self = story;
-    g_auto(GStrv) pods = g_strsplit(words[2], ", ", -1);
+    g_auto(GStrv) parts = g_strsplit_set(words[2], ", ", -1);
 
-    (void)argument;
-    for (unsigned i = 0; pods[i] != NULL; i++) {
-        OperationKey key = {.volume = intern(self, "volume"), .pod = intern(self, pods[i])};
-        end(self, start(self, pods[i], words[1], key), outcome_of(words[3]));
+    for (unsigned i = 0; parts[i] != NULL; i++) {
+        if (!g_str_has_prefix(parts[i], "pod"))
+            continue;
+        OperationKey key = {.volume = intern(self, "volume"), .pod = intern(self, parts[i])};
+        Run *run = start(self, parts[i], words[1], key);
+        if (!argument)
+            end(self, run, outcome_of(words[3]));
     }
 }
 
@@ -239,6 +247,15 @@ run_kind_on_volume(void *story, char **words, int argument)
     (void)argument;
     end(self, start(self, "whole", words[1], (OperationKey){.volume = intern(self, "volume")}),
         outcome_of(words[2]));
+}
+
+static void
+start_kind_on_volume(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)argument;
+    start(self, "whole", words[1], (OperationKey){.volume = intern(self, "volume")});
 }
 
 static void
@@ -260,17 +277,21 @@ wait_for_all(void *story, char **words, int argument)
 }
 
 #define KEY "(\\([^)]*\\)|[^,]+)"
+#define PODS "(pod\\d+(?:(?:, | and )pod\\d+)*)"
 /* clang-format off */
 static const Phrase steps[] = {
     {"(?:start|retry) op ?(\\d*)(?: on " KEY ")?",                          start_number,       0},
+    {"op ?(\\w+) on (\\([^)]*\\)|\\S+)(?: starts)?",                         start_number,       0},
     {"(?:it )?keeps? (?:it )?running|running",                              story_nothing,      0},
-    {"op ?(\\d*) (crashes|fails|succeeds|ends|finishes|completes)",         end_number,         0},
-    {"keep trying op ?(\\d*)(?: on " KEY ")?",                              keep_trying,        0},
+    {"op ?(\\w*) (crashes|fails|succeeds|ends|finishes|completes)",         end_number,         0},
+    {"keep trying op ?(\\d*)(?: on (\\([^)]*\\)|[^, ]+))?(?: every (\\d+) ms)?", keep_trying,    0},
     {"wait",                                                                wait_for_all,       0},
     {"wait (\\d+) ms",                                                      pass_time,          0},
     {"op \"(\\w+)\" on " KEY " (fails|succeeds)",                           run_kind,           0},
+    {"start \"(\\w+)\" on the whole volume(?: \\(no pod\\))?",              start_kind_on_volume, 0},
     {"(?:start|retry) \"(\\w+)\"(?: within the backoff period| on " KEY ")", start_kind,         0},
-    {"\"(\\w+)\" for (pod\\d+(?:, pod\\d+)*) (fails?|succeeds?)",           run_kind_for_pods,  0},
+    {"\"(\\w+)\" for " PODS " (fails?|succeeds?)",                          run_kind_for_pods,  FALSE},
+    {"\"(\\w+)\" for " PODS " still running",                               run_kind_for_pods,  TRUE},
     {"\"(\\w+)\" on the whole volume (fails|succeeds)",                     run_kind_on_volume, 0},
     {NULL,                                                                  NULL,               0},
 };
@@ -327,6 +348,32 @@ then_refused(void *story, char **words, int argument)
 
     if (run != NULL && run->first != (OperationAnswer)argument)
         case_fail(self->self, "%s is answered with %d", words[1], (int)run->first);
+}
+
+static void
+then_last_refused(void *story, char **words, int argument)
+{
+    Story *self = story;
+    const Run *run = last_run(self);
+
+    (void)words;
+    if (run == NULL || run->first != (OperationAnswer)argument)
+        case_fail(self->self, "the last one is answered with %d",
+                  run == NULL ? -1 : (int)run->first);
+}
+
+/* Kept trying: a back-off was all that was in its way. */
+static void
+then_only_backoff(void *story, char **words, int argument)
+{
+    Story *self = story;
+    const Run *run = find_run(self, words[1]);
+
+    (void)argument;
+    if (run == NULL)
+        return;
+    if (run->first != OPERATION_BACKOFF || run->was_running || run->last != OPERATION_STARTED)
+        case_fail(self->self, "%s was not refused by back-off only", run->name);
 }
 
 /* The retry of a kind: the second one of its name. */
@@ -386,6 +433,11 @@ then_no_record(void *story, char **words, int argument)
 /* clang-format off */
 static const Phrase then[] = {
     {"both accepted|all accepted",                                          then_all_accepted,   0                },
+    {"op(\\d+) accepted()",                                                 then_accepted,       0                },
+    {"op(\\d+) is refused only by backoff, then accepted",                  then_only_backoff,   0                },
+    {"refused: already exists",                                             then_last_refused,   OPERATION_RUNNING},
+    {"although failed records for .* come first",                           story_nothing,       0                },
+    {"the record of .* was cleaned up properly",                            story_nothing,       0                },
     {"accepted(?: at once)?()()",                                           then_accepted,       0                },
     {"(?:op )?\"?(\\w+)\"? accepted(?: at once| as soon as op \\d+ is gone)?()", then_accepted,  0                },
     {"op (\\d+) accepted after the (\\d+) ms backoff",                      then_accepted,       0                },

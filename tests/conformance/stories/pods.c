@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/api/manifest.h"
 #include "tests/conformance/stories/story.h"
 #include "tests/kubelet/stories.h"
 
@@ -20,7 +21,8 @@ typedef struct {
     /* Given. */
     PodState state;
     gboolean first_pass_done, is_unreadable, is_inline, stays_listed, is_pending;
-    gboolean is_unmounted, is_read_only, is_ephemeral, is_block, pod_is_block;
+    gboolean is_unmounted, is_uncertain, is_read_only, is_ephemeral, is_foreign;
+    gboolean is_block, pod_is_block;
     int64_t old_bytes, new_bytes;
     const char *group;
     /* Seen. */
@@ -134,11 +136,15 @@ static const Phrase given[] = {
     {"pod_state: (?:other|running)",                   set_state,     RUNNING                 },
     {"pod: (?:with one bound claim|mounted desired volume|uses the claim)", story_nothing, 0  },
     {"pod: failed, still listed",                      TRUE_IN(stays_listed)                  },
+    {"pod: removed runtime",                           set_state,     REMOVED                 },
+    {"mount: uncertain",                               TRUE_IN(is_uncertain)                  },
+    {"pod: ephemeral volume",                          TRUE_IN(is_ephemeral)                  },
+    {"claim of the expected name without owner reference", TRUE_IN(is_foreign)                },
     {"pod: inline volume",                             TRUE_IN(is_inline)                     },
     {"api: volume missing",                            TRUE_IN(is_unreadable)                 },
     {".*(?:not mounted|actual state (?:is )?(?:cleared|empty)).*", TRUE_IN(is_unmounted)        },
     {"change",                                         story_nothing, 0                       },
-    {"size (?:unchanged|grows)",                       story_nothing, 0                       },
+    {"size (?:unchanged|grows)|file system|read-write", story_nothing, 0                      },
     {"(?:mounted )?read-only(?: mount)?",              TRUE_IN(is_read_only)                  },
     {"generic ephemeral volume",                       TRUE_IN(is_ephemeral)                  },
     {"(?:raw )?block(?: (?:volume|mode))?",            TRUE_IN(is_block)                      },
@@ -190,6 +196,14 @@ later_pass(Story *self)
 }
 
 static gboolean
+disown(Object *object, const void *arg)
+{
+    (void)arg;
+    g_clear_pointer(&object->owners, owner_references_unref);
+    return TRUE;
+}
+
+static gboolean
 unprotect(Object *object, const void *finalizer)
 {
     return object_remove_finalizer(object, finalizer);
@@ -203,11 +217,44 @@ lose_volume(Story *self)
     world_delete(self->world, KIND_VOLUME, "v");
 }
 
+/* The claim belongs to nobody. */
+static void
+begin_foreign(Story *self)
+{
+    node_world_add_volume(self->world, "p-v", "csi");
+    node_world_start(self->world);
+    node_world_add_ephemeral_pod(self->world, "p", "a", "v");
+    world_edit(self->world, KIND_CLAIM, "p-v", disown, NULL);
+}
+
+/* The driver does not say whether the volume is mounted, and the pod's containers are gone. */
+static void
+begin_uncertain(Story *self)
+{
+    const CsiModelledError late = {
+        .method = CSI_NODE_PUBLISH_VOLUME, .code = CSI_DEADLINE_EXCEEDED, .probability = 1};
+
+    story_add_volume(self->world, FALSE);
+    node_world_start(self->world);
+    csi_modelled_driver_set_errors(self->world->driver, &late, 1);
+    node_world_add_pod(self->world, "p", "a", "v");
+    node_world_run_for(self->world, SECONDS(20));
+    const NodeVolume *volume = story_volume(self->world);
+    if (volume == NULL || volume->mounts == NULL || volume->mounts->state != MOUNT_UNCERTAIN)
+        case_fail(self->self, "the mount is not uncertain");
+    node_world_delete_pod(self->world, "p", FALSE);
+    node_world_run_for(self->world, STOP_TIME);
+}
+
 /* The world as the story begins: a pod with a volume that is mounted, or cannot be read. */
 static void
 begin(Story *self)
 {
     new_world(self);
+    if (self->is_foreign || self->is_uncertain) {
+        (self->is_foreign ? begin_foreign : begin_uncertain)(self);
+        return;
+    }
     if (self->is_unreadable) {
         node_world_add_unbound(self->world, "v");
         node_world_bind(self->world, "v");
@@ -423,9 +470,24 @@ then_not_processed(void *story, char **words, int argument)
     Story *self = story;
 
     (void)words, (void)argument;
-    if (is_desired(self->world) ||
-        world_count(self->world, "GET PersistentVolume 404", NULL, NULL) == 0)
+    if (is_desired(self->world))
         case_fail(self->self, "the pod was processed");
+    if (self->is_unreadable &&
+        world_count(self->world, "GET PersistentVolume 404", NULL, NULL) == 0)
+        case_fail(self->self, "the volume was not read");
+}
+
+/* The pod's wait ends with it, and an Event tells it. */
+static void
+then_foreign(void *story, char **words, int argument)
+{
+    Story *self = story;
+    g_autofree char *events = world_events(self->world, world_key(self->world, KIND_POD, "p"));
+
+    (void)words, (void)argument;
+    if (strstr(events, ", failed to process volumes=[v]: PVC default/p-v was not created for pod "
+                       "default/p (pod is not owner)") == NULL)
+        case_fail(self->self, "events: %s", events);
 }
 
 static void
@@ -470,6 +532,7 @@ static const Phrase populator_then[] = {
     {"volume of the pod is (absent|present) in the desired state", then_listed, 0},
     {"pod is still marked as processed",                      then_processed,     0},
     {"pod not processed",                                     then_not_processed, 0},
+    {"one pod error: claim was not created for this pod",     then_foreign,       0},
     {"pod not counted as seen with success",                  then_read_again,    0},
     {"after the first scan still processed and desired",      then_desired,       SCANS(0, 0)},
     {"(?:volume )?still desired after the first scan",        then_desired,       SCANS(0, 0)},
@@ -656,6 +719,16 @@ then_in_use(void *story, char **words, int is_in_use)
 }
 
 static void
+then_not_mounted(void *story, char **words, int argument)
+{
+    Story *self = story;
+
+    (void)words, (void)argument;
+    if (self->n_published > 0)
+        case_fail(self->self, "the volume was mounted");
+}
+
+static void
 then_waits_fail(void *story, char **words, int argument)
 {
     Story *self = story;
@@ -692,6 +765,7 @@ static const Phrase manager_then[] = {
     {"error (True|False)",                                                  then_error,          0    },
     {"mounted volumes of the pod: (\\d+)",                                  then_n_mounted,      0    },
     {"volumes in use: contains the volume and no volume is missing",        then_in_use,         TRUE },
+    {"volumes in use: mount did not happen",                                then_not_mounted,    0    },
     {"volumes in use: (?:empty|none|does not contain the volume).*",        then_in_use,         FALSE},
     {"extra groups = \\[(.*)\\]",                                           then_groups,         0    },
     {"the waits fail while the claim is Pending",                           then_waits_fail,     0    },
@@ -700,101 +774,13 @@ static const Phrase manager_then[] = {
 };
 /* clang-format on */
 
-/* ---- A pod whose volumes fail in different ways ---- */
-
-static char *
-names_of(const char *text)
-{
-    g_auto(GStrv) names = g_strsplit(text, " and ", -1);
-
-    return g_strjoinv(" ", names);
-}
-
-/* "one whose device mount fails, A and B attachable but never attached, C and D without any
- * driver": the first one is called vol1 */
-static void
-give_five(void *story, char **words, int argument)
-{
-    static const CsiModelledError error = {
-        .method = CSI_NODE_STAGE_VOLUME, .code = CSI_INTERNAL, .probability = 1};
-    Story *self = story;
-    g_autofree char *unattached_names = names_of(words[1]), *driverless = names_of(words[2]);
-    g_autofree char *all = g_strdup_printf("vol1 %s %s", unattached_names, driverless);
-    g_auto(GStrv) names = g_strsplit(all, " ", -1);
-
-    (void)argument;
-    new_world(self);
-    for (unsigned i = 0; names[i] != NULL; i++)
-        node_world_add_volume(self->world, names[i],
-                              strstr(driverless, names[i]) != NULL ? "unheard-of" : "csi");
-    node_world_attach(self->world, "vol1", "a");
-    csi_modelled_driver_set_errors(self->world->driver, &error, 1);
-    node_world_start(self->world);
-    node_world_add_pod(self->world, "p", "a", all);
-}
-
-static void
-wait_long(void *story, char **words, int argument)
-{
-    Story *self = story;
-
-    (void)words, (void)argument;
-    node_world_run_for(self->world, SECONDS(31));
-    self->is_failed = !pod_is_ready(node_world_pod(self->world, "p"));
-}
-
-static void
-then_error_lists(void *story, char **words, int argument)
-{
-    Story *self = story;
-    g_autofree char *unattached_names = names_of(words[1]), *failed = names_of(words[2]);
-    g_autofree char *text = g_strdup_printf(
-        "unattached volumes=[%s], failed to process volumes=[%s]: ", unattached_names, failed);
-    g_autofree char *events = world_events(self->world, world_key(self->world, KIND_POD, "p"));
-
-    (void)argument;
-    if (!self->is_failed || strstr(events, text) == NULL)
-        case_fail(self->self, "\"%s\" is not in \"%s\"", text, events);
-}
-
-/* clang-format off */
-static const Phrase sorted_given[] = {
-    {"pod: five volumes: one whose device mount fails, (.+) attachable but never attached, (.+) without any driver",
-     give_five, 0},
-    {NULL, NULL, 0},
-};
-/* clang-format on */
-
-/* clang-format off */
-static const Phrase sorted_steps[] = {
-    {"wait for attach and mount", wait_long, 0},
-    {NULL,                        NULL,      0},
-};
-/* clang-format on */
-
-/* clang-format off */
-static const Phrase sorted_then[] = {
-    {"wait fails", story_nothing, 0},
-    {"the error lists unattached volumes (\\w+ and \\w+) and volumes that failed processing (\\w+ and \\w+), each list sorted by name",
-     then_error_lists, 0},
-    {NULL, NULL, 0},
-};
-/* clang-format on */
-
 void
 story_kubelet_manager(Case *case_)
 {
     const char *pod = case_string(case_, "given.pod");
-    Story self = {.self = case_};
 
-    if (pod == NULL || !g_str_has_prefix(pod, "five volumes")) {
+    if (pod != NULL && g_str_has_prefix(pod, "five volumes"))
+        story_kubelet_failures(case_);
+    else
         tell(case_, manager_steps, manager_then);
-        return;
-    }
-    story_tell(case_, "given", sorted_given, &self);
-    if (self.world == NULL)
-        return;
-    story_tell(case_, "steps", sorted_steps, &self);
-    story_tell(case_, "then", sorted_then, &self);
-    world_free(self.world);
 }

@@ -14,9 +14,10 @@
 typedef struct {
     Case *self;
     gboolean has_begun, was_refused;
-    const char *name;  /* of the object in the cache */
-    uint64_t version;  /* its version there at first */
-    unsigned n_faults; /* of the last object that was offered */
+    const char *name;        /* of the object in the cache */
+    uint64_t version;        /* its version there at first */
+    uint64_t version_before; /* as the last one was offered; 0: none */
+    unsigned n_faults;       /* of the last object that was offered */
 } Story;
 
 static void
@@ -101,6 +102,22 @@ then_no_write(void *story, char **words, int argument)
 
 /* ---- The cache ---- */
 
+/* The API server takes small letters only: another name would be a fault, too. */
+static void
+set_name(Story *self, const char *name)
+{
+    g_autofree char *lower = g_ascii_strdown(name, -1);
+
+    self->name = g_intern_string(lower);
+}
+
+static void
+give_name(void *story, char **words, int argument)
+{
+    (void)argument;
+    set_name(story, words[1]);
+}
+
 static void
 give_object(void *story, char **words, int argument)
 {
@@ -109,7 +126,7 @@ give_object(void *story, char **words, int argument)
 
     (void)argument;
     PvController *controller = begin(self);
-    self->name = g_intern_string(words[1]);
+    set_name(self, words[1]);
     self->version = (uint64_t)atoi(words[2]);
     volume = make_object(self, KIND_VOLUME, self->name, json_object());
     volume->resource_version = self->version;
@@ -147,6 +164,18 @@ cached(Story *self)
                         objects_key(self->self->objects, KIND_VOLUME, NULL, self->name));
 }
 
+/* As the last version was offered. */
+static void
+expect_version(void *story, char **words, int argument)
+{
+    Story *self = story;
+    uint64_t expected = g_ascii_strtoull(words[1], NULL, 10); /* "null": 0 */
+
+    (void)argument;
+    if (self->version_before != expected)
+        case_fail(self->self, "the cache did not have version %s", words[1]);
+}
+
 static void
 offer(void *story, char **words, int argument)
 {
@@ -154,7 +183,9 @@ offer(void *story, char **words, int argument)
 
     (void)argument;
     if (self->name == NULL)
-        self->name = "pvName";
+        set_name(self, "pvName");
+    const Object *before = cached(self);
+    self->version_before = before == NULL ? 0 : before->resource_version;
     self->n_faults = 0;
     g_autoptr(Object) object = read_volume(self, words[1]);
     self->was_refused =
@@ -200,6 +231,9 @@ then_kept(void *story, char **words, int argument)
 static const Phrase phrases[] = {
     {"enable_dynamic_provisioning: false",              story_nothing, 0},
     {"object: volume (\\S+) at version (\\d+) in the cache", give_object, 0},
+    {"object: one volume (\\S+)",                       give_name,     0},
+    {"version_in_cache: (null|\\d+)",                   expect_version, 0},
+    {"each offer is stored exactly when \"stored\" is true", story_nothing, 0},
     {"ask the controller to provision any claim",       provision,     0},
     {"returns at once without error",                   then_no_error, 0},
     {"nothing is written",                              then_no_write, 0},

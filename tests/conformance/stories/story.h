@@ -30,6 +30,7 @@ void story_kubelet_reconciler(Case *self);
 void story_kubelet_reconstruct(Case *self);
 void story_kubelet_populator(Case *self);
 void story_kubelet_manager(Case *self);
+void story_kubelet_failures(Case *self); /* one of the manager */
 void story_attach_detach(Case *self);
 void story_attach_starts(Case *self);
 void story_operations(Case *self);

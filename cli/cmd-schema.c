@@ -5,10 +5,17 @@
 #include "cli/common/cli.h"
 #include "commands.h"
 #include "run/files/list.h"
+#include "run/import/replay/replay.h"
+#include "run/results/attribution.h"
+#include "run/results/availability.h"
+#include "run/results/event-list.h"
+#include "run/results/plot-data.h"
+#include "run/results/results.h"
 #include "run/study/sweep.h"
+#include "run/study/tune.h"
+#include "run/study/whatif.h"
 
-/* Each kind of files that users write, and its descriptions. The schemas of result files are in
- * schemas/. */
+/* Each kind of files that users write, and its descriptions. */
 static const struct {
     const char *name;
     json_t *(*schema)(void);  /* (owned) */
@@ -16,6 +23,15 @@ static const struct {
 } kinds[] = {
     {"scenario", scenario_schema, scenario_reference},
     {"sweep",    sweep_schema,    sweep_reference   },
+};
+
+/* Result files of rows or lines. The schemas of all result files are in schemas/. */
+static const ResultTable *const tables[] = {
+    &objects_table,         &milestones_table, &events_table,        &availability_table,
+    &attribution_table,     &chains_table,     &requests_table,      &availability_over_time_table,
+    &waits_table,           &over_time_table,  &node_volumes_table,  &client_rates_table,
+    &whatif_table,          &tune_table,       &replay_stages_table, &replay_objects_table,
+    &replay_requests_table,
 };
 
 #define SUFFIX ".schema.json"
@@ -31,7 +47,17 @@ tell_kinds(const char *folder)
     return cli_bad_input("schema: there is no such kind of file (scenario, sweep%s)", names->str);
 }
 
-/* @name: of a result file, such as summary.json */
+static ExitCode
+print_table(const ResultTable *table, gboolean is_reference)
+{
+    g_autofree char *text =
+        is_reference ? result_table_reference(table) : result_table_schema(table);
+
+    fputs(text, stdout);
+    return EXIT_DONE;
+}
+
+/* @name: of a result file without a table, such as summary.json */
 static ExitCode
 print_of_result(const char *name)
 {
@@ -64,8 +90,10 @@ cmd_schema(int argc, char **argv)
 {
     gboolean is_reference = FALSE;
     const GOptionEntry entries[] = {
-        CLI_OPTION("reference", NONE, &is_reference,
-                   "Print the fields of scenarios or sweeps as tables in Markdown instead", NULL),
+        CLI_OPTION(
+            "reference", NONE, &is_reference,
+            "Print the fields, or the columns of a result file, as tables in Markdown instead",
+            NULL),
         G_OPTION_ENTRY_NULL,
     };
 
@@ -79,6 +107,11 @@ cmd_schema(int argc, char **argv)
     for (unsigned kind = 0; kind < G_N_ELEMENTS(kinds); kind++)
         if (argc == 1 || strcmp(argv[1], kinds[kind].name) == 0)
             return print_kind(kind, is_reference);
-    return is_reference ? cli_bad_usage("schema", "--reference is of scenario or sweep")
-                        : print_of_result(argv[1]);
+    for (unsigned i = 0; i < G_N_ELEMENTS(tables); i++)
+        if (strcmp(argv[1], tables[i]->file) == 0)
+            return print_table(tables[i], is_reference);
+    return is_reference
+               ? cli_bad_usage("schema",
+                               "--reference is of scenario or sweep, or of a file with columns")
+               : print_of_result(argv[1]);
 }

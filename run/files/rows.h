@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "columns.h"
+#include "models/api/object.h"
 #include "result-file.h"
 #include "sim/append.h"
 
@@ -46,36 +48,6 @@ row_end(ResultFile *file)
     append_literal(file->text, "\n");
     file->goes_on = FALSE;
     result_file_end_row(file);
-}
-
-/* ---- CSV: fields without commas ---- */
-
-static inline void
-row_csv_text(ResultFile *file, const char *value)
-{
-    row_item(file);
-    append_text(file->text, value);
-}
-
-static inline void
-row_csv_unsigned(ResultFile *file, uint64_t value)
-{
-    row_item(file);
-    append_unsigned(file->text, value);
-}
-
-static inline void
-row_csv_integer(ResultFile *file, int64_t value)
-{
-    row_item(file);
-    append_integer(file->text, value);
-}
-
-static inline void
-row_csv_seconds(ResultFile *file, SimTime value)
-{
-    row_item(file);
-    append_seconds(file->text, value);
 }
 
 /* ---- JSON ---- */
@@ -125,3 +97,89 @@ row_key_bytes(ResultFile *file, const char *key, gsize n)
     (row_key((file), key), append_seconds((file)->text, (value)))
 #define row_json_us(file, key, value) (row_key((file), key), append_us((file)->text, (value)))
 #define row_json_null(file, key) (row_key((file), key), append_literal((file)->text, "null"))
+
+/* ---- Tables of columns ---- */
+
+/* The row of the columns' names. */
+void row_header(ResultFile *file, const ResultTable *table);
+
+/* Of each row of a table: its name, and its value as a cell of CSV or as a member of an open object
+ * of JSON. */
+#define CSV_NAME(name, ...)                                                                        \
+    row_item(file);                                                                                \
+    append_literal(file->text, name);
+#define CSV_CELL(name, type, unit, meaning, value)                                                 \
+    row_item(file);                                                                                \
+    cell_##type(file->text, (value));
+#define JSON_OBJECT(name)                                                                          \
+    row_key(file, name);                                                                           \
+    row_open(file, '{');
+#define JSON_END row_close(file, '}');
+#define JSON_MEMBER(name, type, unit, meaning, value)                                              \
+    member_##type(file, ",\"" name "\": ", sizeof(",\"" name "\": ") - 1, (value));
+
+/* NULL: empty */
+static inline void
+cell_text(GString *text, const char *value)
+{
+    if (value != NULL)
+        append_text(text, value);
+}
+#define cell_maybe_text cell_text
+#define cell_slug cell_text
+
+/* In quotes, for it may contain commas. */
+static inline void
+cell_quoted(GString *text, const char *value)
+{
+    append_literal(text, "\"");
+    append_text(text, value);
+    append_literal(text, "\"");
+}
+
+#define cell_count append_unsigned
+#define cell_ordinal append_unsigned
+#define cell_yes_no append_unsigned
+#define cell_instant append_seconds
+#define cell_span append_seconds
+
+/* TIME_UNSET: empty */
+static inline void
+cell_time(GString *text, SimTime value)
+{
+    if (value != TIME_UNSET)
+        append_seconds(text, value);
+}
+#define cell_maybe_span cell_time
+
+static inline void
+member_text(ResultFile *file, const char *key, gsize n, const char *value)
+{
+    row_key_bytes(file, key, n);
+    append_json_text(file->text, value);
+}
+#define member_slug member_text
+
+/* NULL or "": none */
+static inline void
+member_maybe_text(ResultFile *file, const char *key, gsize n, const char *value)
+{
+    if (value != NULL && value[0] != '\0')
+        member_text(file, key, n, value);
+}
+
+static inline void
+member_count(ResultFile *file, const char *key, gsize n, uint64_t value)
+{
+    row_key_bytes(file, key, n);
+    append_unsigned(file->text, value);
+}
+#define member_ordinal member_count
+
+static inline void
+member_instant(ResultFile *file, const char *key, gsize n, SimTime value)
+{
+    row_key_bytes(file, key, n);
+    append_seconds(file->text, value);
+}
+#define member_span member_instant

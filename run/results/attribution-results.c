@@ -300,16 +300,30 @@ attribution_append_slowest(const Run *run, const Stages *stages, GString *text)
 
 /* ---- Files ---- */
 
-/* Quotes labels, which contain commas. */
-static void
-append_quoted(ResultFile *file, const char *value)
-{
-    const char *quote = strchr(value, ',') == NULL ? "" : "\"";
+/* clang-format off */
+static const ColumnType column_maybe_label = {"string", NULL, TRUE, "text"};
 
-    row_csv_text(file, quote);
-    append_text(file->text, value);
-    append_text(file->text, quote);
+static void
+cell_maybe_label(GString *text, const char *value)
+{
+    if (strchr(value, ',') == NULL)
+        append_text(text, value);
+    else
+        cell_quoted(text, value);
 }
+
+#define CAUSE_COLUMNS(X) \
+    X("stage",       slug,        NULL,      "the stage", stage_name(record->stage)) \
+    X("kind",        text,        NULL,      "the object's kind, as in Kubernetes", kind_class(record->object->kind)->kind) \
+    X("namespace",   maybe_text,  NULL,      "its namespace", record->object->namespace) \
+    X("name",        text,        NULL,      "its name", record->object->name) \
+    X("incarnation", ordinal,     NULL,      "as in `objects.csv`", record->incarnation) \
+    X("node",        maybe_text,  NULL,      "the node that a volume is detached from", record->node) \
+    X("wait",        text,        NULL,      "the kind of wait", attribution_wait(sum->link.wait)) \
+    X("detail",      maybe_label, NULL,      "what it waited for: a client, a queue, a CSI method; in quotes if it has a comma", attribution_detail(self->trace, sum->link.wait, sum->link.detail)) \
+    X("seconds",     span,        "seconds", "the cause's part of the stage; the largest part comes first", sum->total)
+const ResultTable attribution_table = RESULT_TABLE("attribution.csv", "kvolsim run: the causes of the waits of each object in each stage", NULL, CAUSE_COLUMNS(COLUMN));
+/* clang-format on */
 
 typedef struct {
     const SimTrace *trace;
@@ -329,15 +343,7 @@ append_csv_rows(void *data, const StageRecord *record)
     g_autoptr(GArray) sums = sum_chain(self->links);
     for (unsigned i = 0; i < sums->len; i++) {
         const ChainSum *sum = &g_array_index(sums, ChainSum, i);
-        row_csv_text(file, stage_name(record->stage));
-        row_csv_text(file, kind_class(record->object->kind)->kind);
-        row_csv_text(file, record->object->namespace);
-        row_csv_text(file, record->object->name);
-        row_csv_unsigned(file, record->incarnation);
-        row_csv_text(file, record->node == NULL ? "" : record->node);
-        row_csv_text(file, attribution_wait(sum->link.wait));
-        append_quoted(file, attribution_detail(self->trace, sum->link.wait, sum->link.detail));
-        row_csv_seconds(file, sum->total);
+        CAUSE_COLUMNS(CSV_CELL);
         row_end(file);
     }
 }
@@ -352,22 +358,22 @@ attribution_csv(const Run *run, const Stages *stages, ResultFile *file)
         return;
     g_autoptr(ChainReader) reader = chain_reader_new(trace);
     results_append_header(file->text, run, "# ", "");
-    append_literal(file->text, "stage,kind,namespace,name,incarnation,node,wait,detail,seconds\n");
+    row_header(file, &attribution_table);
     stages_each(stages, append_csv_rows, &(CausesFile){trace, reader, links, file});
 }
 
-static void
-append_json_link(ResultFile *file, const SimTrace *trace, const ChainLink *link)
-{
-    row_item(file);
-    row_open(file, '{');
-    row_json_seconds(file, "from", link->from);
-    row_json_seconds(file, "to", link->to);
-    row_json_text(file, "wait", attribution_wait(link->wait));
-    if (link->detail != 0)
-        row_json_text(file, "detail", attribution_detail(trace, link->wait, link->detail));
-    row_close(file, '}');
-}
+/* clang-format off */
+#define POD_COLUMNS(X) \
+    X("pod",         text,       NULL,      "namespace/name", record->object->text) \
+    X("incarnation", ordinal,    NULL,      "as in `objects.csv`", record->incarnation) \
+    X("seconds",     span,       "seconds", "the time from its creation to Ready", record->to - record->from)
+#define LINK_COLUMNS(X) \
+    X("from",        instant,    "seconds", "when a wait began; the waits are in order", link->from) \
+    X("to",          instant,    "seconds", "when it ended", link->to) \
+    X("wait",        text,       NULL,      "as in `attribution.csv`", attribution_wait(link->wait)) \
+    X("detail",      maybe_text, NULL,      "as in `attribution.csv`", link->detail == 0 ? NULL : attribution_detail(trace, link->wait, link->detail))
+const ResultTable chains_table = RESULT_TABLE("chains.jsonl", "kvolsim run: the chains of causes of the slowest pods", NULL, POD_COLUMNS(COLUMN) COLUMN_LIST("chain") LINK_COLUMNS(COLUMN) COLUMN_END);
+/* clang-format on */
 
 void
 attribution_chains(const Run *run, const Stages *stages, ResultFile *file)
@@ -384,13 +390,16 @@ attribution_chains(const Run *run, const Stages *stages, ResultFile *file)
         g_array_set_size(links, 0);
         attribution_chain(reader, record, links);
         row_open(file, '{');
-        row_json_text(file, "pod", record->object->text);
-        row_json_unsigned(file, "incarnation", record->incarnation);
-        row_json_seconds(file, "seconds", record->to - record->from);
+        POD_COLUMNS(JSON_MEMBER);
         row_key(file, "chain");
         row_open(file, '[');
-        for (unsigned k = links->len; k > 0; k--)
-            append_json_link(file, trace, &g_array_index(links, ChainLink, k - 1));
+        for (unsigned k = links->len; k > 0; k--) {
+            const ChainLink *link = &g_array_index(links, ChainLink, k - 1);
+            row_item(file);
+            row_open(file, '{');
+            LINK_COLUMNS(JSON_MEMBER);
+            row_close(file, '}');
+        }
         row_close(file, ']');
         row_close(file, '}');
         row_end(file);

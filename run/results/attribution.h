@@ -102,5 +102,6 @@ const char *short_time(SimTime time, char *buffer, size_t size);
 void attribution_append_slowest(const Run *run, const Stages *stages, GString *text);
 
 /* Files: the causes of every object; the chains of the slowest pods. */
+extern const ResultTable attribution_table, chains_table;
 void attribution_csv(const Run *run, const Stages *stages, ResultFile *file);
 void attribution_chains(const Run *run, const Stages *stages, ResultFile *file);

@@ -33,7 +33,7 @@ const char *
 availability_cause_name(AvailabilityCause cause)
 {
     static const char *const names[] = {
-#define CAUSE_NAME(member, text) [AVAILABILITY_##member] = text,
+#define CAUSE_NAME(member, text, meaning) [AVAILABILITY_##member] = text,
         AVAILABILITY_CAUSES(CAUSE_NAME)
 #undef CAUSE_NAME
     };
@@ -672,12 +672,27 @@ availability_total_missing_s(const Availability *self)
 /* ---- Files ---- */
 
 static void
-row_pod_time(ResultFile *file, PodTime time)
+cell_pod_time(GString *text, PodTime time)
 {
-    row_item(file);
-    append_unsigned(file->text, (uint64_t)(time / (PodTime)SIM_SECOND));
-    g_string_append_printf(file->text, ".%09u", (unsigned)(time % (PodTime)SIM_SECOND));
+    append_unsigned(text, (uint64_t)(time / (PodTime)SIM_SECOND));
+    g_string_append_printf(text, ".%09u", (unsigned)(time % (PodTime)SIM_SECOND));
 }
+
+/* clang-format off */
+#define column_pod_time column_span
+#define WORKLOAD_COLUMNS(X) \
+    X("workload",       text,     NULL,          "kind and name: `StatefulSet/web`; in another namespace `StatefulSet/shop/web`", row->name) \
+    X("started",        yes_no,   NULL,          "1: all of its pods were Ready at some time", row->n_started) \
+    X("desired",        pod_time, "pod seconds", "the time of the pods that it wants", row->desired) \
+    X("not ready",      pod_time, "pod seconds", "the time of pods that were missing", availability_missing(row)) \
+    X("outages",        count,    NULL,          "the number of times in which pods were missing", row->n_outages) \
+    X("longest outage", span,     "seconds",     "the longest of these times", row->longest) \
+    X("in outages",     span,     "seconds",     "all these times together", row->down) \
+    X("measured",       span,     "seconds",     "how long the workload was measured", row->measured)
+#define CAUSE_COLUMN(member, text, meaning)                                                        \
+    {text, &column_pod_time, "pod seconds", "missing because " meaning},
+const ResultTable availability_table = RESULT_TABLE("availability.csv", "kvolsim run: how long pods of each workload were missing", NULL, WORKLOAD_COLUMNS(COLUMN) AVAILABILITY_CAUSES(CAUSE_COLUMN));
+/* clang-format on */
 
 void
 availability_csv(const Run *run, const Stages *stages, ResultFile *file)
@@ -689,27 +704,27 @@ availability_csv(const Run *run, const Stages *stages, ResultFile *file)
     if (self->rows->len == 0)
         return;
     results_append_header(file->text, run, "# ", "");
-    g_string_append(
-        file->text,
-        "workload,started,desired,not ready,outages,longest outage,in outages,measured");
-    for (unsigned i = 0; i < N_AVAILABILITY_CAUSES; i++)
-        g_string_append_printf(file->text, ",%s", availability_cause_name((AvailabilityCause)i));
-    g_string_append_c(file->text, '\n');
+    row_header(file, &availability_table);
     for (unsigned i = 0; i < self->rows->len; i++) {
         const AvailabilityRow *row = &g_array_index(self->rows, AvailabilityRow, i);
-        row_csv_text(file, row->name);
-        row_csv_unsigned(file, row->n_started);
-        row_pod_time(file, row->desired);
-        row_pod_time(file, availability_missing(row));
-        row_csv_unsigned(file, row->n_outages);
-        row_pod_time(file, (PodTime)row->longest);
-        row_pod_time(file, (PodTime)row->down);
-        row_pod_time(file, (PodTime)row->measured);
-        for (unsigned k = 0; k < N_AVAILABILITY_CAUSES; k++)
-            row_pod_time(file, row->missing[k]);
+        WORKLOAD_COLUMNS(CSV_CELL);
+        for (unsigned k = 0; k < N_AVAILABILITY_CAUSES; k++) {
+            row_item(file);
+            cell_pod_time(file->text, row->missing[k]);
+        }
         row_end(file);
     }
 }
+
+/* clang-format off */
+#define READY_COLUMNS(X) \
+    X("workload", text,  NULL,      "as in `availability.csv`", name) \
+    X("from",     span,  "seconds", "when one of the numbers changed", from) \
+    X("until",    span,  "seconds", "when the next one changed", at) \
+    X("desired",  count, "pods",    "wanted in this time", desired) \
+    X("ready",    count, "pods",    "Ready in this time", ready)
+const ResultTable availability_over_time_table = RESULT_TABLE("availability-over-time.csv", "kvolsim run: how many pods each workload wanted, and how many were Ready", NULL, READY_COLUMNS(COLUMN));
+/* clang-format on */
 
 /* A row for each time in which neither number changes. */
 static void
@@ -725,11 +740,7 @@ append_walk(void *data, const char *name, Walk walk)
         if (goes_on && walk.desired == desired && walk.states[STATE_READY] == ready)
             continue;
         if (from != TIME_UNSET && at > from && (desired > 0 || ready > 0)) {
-            row_csv_text(file, name);
-            row_csv_seconds(file, from);
-            row_csv_seconds(file, at);
-            row_csv_integer(file, desired);
-            row_csv_integer(file, ready);
+            READY_COLUMNS(CSV_CELL);
             row_end(file);
         }
         from = at;
@@ -745,6 +756,6 @@ availability_over_time_csv(const Run *run, const Stages *stages, ResultFile *fil
     if (run_readiness(run)->workloads->len == 0)
         return;
     results_append_header(file->text, run, "# ", "");
-    g_string_append(file->text, "workload,from,until,desired,ready\n");
+    row_header(file, &availability_over_time_table);
     for_each_workload(run, FALSE, append_walk, file);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "run/files/columns.h"
 #include "run/files/result-file.h"
 #include "run/world/run.h"
 #include "stages.h"
@@ -13,21 +14,23 @@
  * from when it is Ready for the first time to its deletion or end. Pods of Jobs are not measured.
  */
 
-#define AVAILABILITY_CAUSES(X)                                                                     \
-    X(NODE_LOST, "node lost")              /* its Node is not Ready */                             \
-    X(UNSCHEDULABLE, "unschedulable")      /* no node takes it */                                  \
-    X(SCHEDULING, "scheduling")            /* it has no node yet, and was not refused */           \
-    X(ELSEWHERE, "volume on another node") /* until it is detached: the six minutes */             \
-    X(DRIVER_DOWN, "driver down")          /* attaching or mounting during a driver's fault */     \
-    X(NOT_ATTACHED, "volume not attached")                                                         \
-    X(NOT_MOUNTED, "volume not mounted")                                                           \
-    X(STARTING, "starting") /* its volumes are mounted, its containers not Ready */                \
-    X(EVICTED, "evicted")   /* it is being deleted by an eviction or a taint */                    \
-    X(STOPPING, "stopping") /* it is being deleted, and its successor waits for that */            \
-    X(NOT_CREATED, "not created")
+/* clang-format off */
+#define AVAILABILITY_CAUSES(X) \
+    X(NODE_LOST,     "node lost",              "its Node is not Ready") \
+    X(UNSCHEDULABLE, "unschedulable",          "no node takes it") \
+    X(SCHEDULING,    "scheduling",             "it has no node yet, and was not refused") \
+    X(ELSEWHERE,     "volume on another node", "one of its volumes is still attached elsewhere: the six minutes") \
+    X(DRIVER_DOWN,   "driver down",            "it waits for its volumes during a fault of a driver") \
+    X(NOT_ATTACHED,  "volume not attached",    "a volume is not attached yet") \
+    X(NOT_MOUNTED,   "volume not mounted",     "a volume is not mounted yet") \
+    X(STARTING,      "starting",               "its volumes are mounted, and it is not Ready") \
+    X(EVICTED,       "evicted",                "an eviction or a taint deletes it, and its successor waits for that") \
+    X(STOPPING,      "stopping",               "it is being deleted, and its successor waits for that") \
+    X(NOT_CREATED,   "not created",            "the controller has not made it yet")
+/* clang-format on */
 
 typedef enum {
-#define AVAILABILITY_MEMBER(member, text) AVAILABILITY_##member,
+#define AVAILABILITY_MEMBER(member, text, meaning) AVAILABILITY_##member,
     AVAILABILITY_CAUSES(AVAILABILITY_MEMBER)
 #undef AVAILABILITY_MEMBER
         N_AVAILABILITY_CAUSES,
@@ -80,6 +83,7 @@ void availability_append_table(const Availability *self, GString *text);
 typedef void (*OutageSeen)(void *data, const char *workload, SimTime since, SimTime until);
 void availability_outages(const Run *run, OutageSeen see, void *data);
 
+extern const ResultTable availability_table, availability_over_time_table;
 /* availability.csv: a row for each workload. */
 void availability_csv(const Run *run, const Stages *stages, ResultFile *file);
 /* availability-over-time.csv: desired and Ready pods of each workload, at each change. */

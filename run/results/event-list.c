@@ -64,43 +64,65 @@ append_uid(GString *text, ObjectUid uid)
 
 /* ---- events.jsonl ---- */
 
-static void
-append_row(ResultFile *file, const ApiEvent *event)
-{
-    const KindClass *class = kind_class(event->involved->kind);
+/* clang-format off */
+static const ColumnType
+    column_v1         = {NULL,     "\"const\": \"v1\"",                   FALSE, "`v1`"},
+    column_event      = {NULL,     "\"const\": \"Event\"",                FALSE, "`Event`"},
+    column_event_type = {NULL,     "\"enum\": [\"Normal\", \"Warning\"]", FALSE, "`Normal`, `Warning`"},
+    column_date       = {"string", "\"pattern\": \"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\\\.[0-9]+)?Z$\"", FALSE, "RFC 3339"};
+#define column_event_name column_text
+#define column_uid column_text
+#define member_v1 member_text
+#define member_event member_text
+#define member_event_type member_text
 
-    row_open(file, '{');
-    row_json_text(file, "apiVersion", "v1");
-    row_json_text(file, "kind", "Event");
-    row_key(file, "metadata");
-    row_open(file, '{');
-    row_key(file, "name");
+#define EVENT_COLUMNS(X, OBJECT, END) \
+    X("apiVersion",         v1,         NULL, "as in Kubernetes", "v1") \
+    X("kind",               event,      NULL, "as in Kubernetes", "Event") \
+    OBJECT("metadata") \
+        X("name",           event_name, NULL, "the object's name and the time of the first occurrence", event) \
+        X("namespace",      text,       NULL, "the object's namespace, else `default`", namespace_of(event)) \
+    END \
+    OBJECT("involvedObject") \
+        X("kind",           text,       NULL, "the object's kind", class->kind) \
+        X("apiVersion",     text,       NULL, "the kind's version", class->api_version) \
+        X("name",           text,       NULL, "the object's name", event->involved->name) \
+        X("uid",            uid,        NULL, "its uid", event->involved_uid) \
+        X("namespace",      maybe_text, NULL, "its namespace, if it has one", event->involved->namespace) \
+    END \
+    X("type",               event_type, NULL, "whether something went wrong", event->type) \
+    X("reason",             text,       NULL, "what happened, in a word", event->reason) \
+    X("message",            text,       NULL, "what happened, in a sentence", event->message) \
+    OBJECT("source") \
+        X("component",      text,       NULL, "the component that recorded it", event->source) \
+    END \
+    X("firstTimestamp",     date,       NULL, "when it first happened", event->first_at) \
+    X("lastTimestamp",      date,       NULL, "when it last happened", event->last_at) \
+    X("count",              ordinal,    NULL, "how often it happened", event->count)
+const ResultTable events_table = RESULT_TABLE("events.jsonl", "kvolsim run: the Kubernetes Events", NULL, EVENT_COLUMNS(COLUMN, COLUMN_OBJECT, COLUMN_END));
+/* clang-format on */
+
+static void
+member_event_name(ResultFile *file, const char *key, gsize n, const ApiEvent *event)
+{
+    row_key_bytes(file, key, n);
     append_literal(file->text, "\"");
     append_event_name(file->text, event);
     append_literal(file->text, "\"");
-    row_json_text(file, "namespace", namespace_of(event));
-    row_close(file, '}');
-    row_key(file, "involvedObject");
-    row_open(file, '{');
-    row_json_text(file, "kind", class->kind);
-    row_json_text(file, "apiVersion", class->api_version);
-    row_json_text(file, "name", event->involved->name);
-    row_json_uid(file, event->involved_uid);
-    if (event->involved->namespace[0] != '\0')
-        row_json_text(file, "namespace", event->involved->namespace);
-    row_close(file, '}');
-    row_json_text(file, "type", event->type);
-    row_json_text(file, "reason", event->reason);
-    row_json_text(file, "message", event->message);
-    row_key(file, "source");
-    row_open(file, '{');
-    row_json_text(file, "component", event->source);
-    row_close(file, '}');
-    row_json_time(file, "firstTimestamp", event->first_at, FALSE);
-    row_json_time(file, "lastTimestamp", event->last_at, FALSE);
-    row_json_unsigned(file, "count", event->count);
-    row_close(file, '}');
-    row_end(file);
+}
+
+static void
+member_uid(ResultFile *file, const char *key, gsize n, ObjectUid uid)
+{
+    row_key_bytes(file, key, n);
+    append_uid(file->text, uid);
+}
+
+static void
+member_date(ResultFile *file, const char *key, gsize n, SimTime at)
+{
+    row_key_bytes(file, key, n);
+    append_time(file->text, at, FALSE);
 }
 
 void
@@ -111,9 +133,14 @@ events_jsonl(const Run *run, const Stages *stages, ResultFile *file)
     (void)stages;
     results_append_header(file->text, run, "{\"run\":\"", "\"}");
     for (unsigned i = 0; i < api_server_n_events(api); i++) {
-        const ApiEvent event = event_at(run, i);
-        if (event.count > 0) /* else recorded, but never written */
-            append_row(file, &event);
+        const ApiEvent dated = event_at(run, i), *event = &dated;
+        const KindClass *class = kind_class(event->involved->kind);
+        if (event->count == 0) /* recorded, but never written */
+            continue;
+        row_open(file, '{');
+        EVENT_COLUMNS(JSON_MEMBER, JSON_OBJECT, JSON_END);
+        row_close(file, '}');
+        row_end(file);
     }
 }
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "run/files/columns.h"
 #include "run/files/result-file.h"
 #include "stages.h"
 
+extern const ResultTable events_table;
 /* events.jsonl: a line for each Event, in the order of their first writes. */
 void events_jsonl(const Run *run, const Stages *stages, ResultFile *file);
 

@@ -29,19 +29,16 @@ append_number(GString *text, double number)
     append_text(text, g_ascii_formatd(buffer, sizeof buffer, "%.6g", number));
 }
 
-static void
-row_number(ResultFile *file, double number)
-{
-    row_item(file);
-    append_number(file->text, number);
-}
+/* Numbers of six digits. */
+#define column_number column_span
+#define cell_number append_number
 
+#define column_short_time column_span
 static void
-row_time(ResultFile *file, SimTime time)
+cell_short_time(GString *text, SimTime time)
 {
-    row_item(file);
-    if (!append_six_digits(file->text, (uint64_t)time, 1))
-        append_number(file->text, seconds(time));
+    if (!append_six_digits(text, (uint64_t)time, 1))
+        append_number(text, seconds(time));
 }
 
 /* ---- Where the time went ---- */
@@ -61,6 +58,13 @@ waits_end(const Attribution *attribution)
     return end;
 }
 
+/* clang-format off */
+#define WAIT_COLUMNS(X) \
+    X("stage", slug, NULL, "the stage", stage_name((Stage)stage))
+static const Column wait_others = {"a column for each kind of wait", &column_number, "seconds", "how long the mean object waited for this"};
+const ResultTable waits_table = RESULT_TABLE("waits.csv", "kvolsim run: how long the mean object waited in each stage, for the picture waits", &wait_others, WAIT_COLUMNS(COLUMN));
+/* clang-format on */
+
 void
 plot_waits(const Run *run, const Stages *stages, ResultFile *file)
 {
@@ -70,10 +74,12 @@ plot_waits(const Run *run, const Stages *stages, ResultFile *file)
         return;
     attribution_add(attribution, run, stages);
     results_append_header(file->text, run, "# ", "");
-    row_csv_text(file, "stage");
+    WAIT_COLUMNS(CSV_NAME);
     unsigned end = waits_end(attribution);
-    for (unsigned wait = WAIT_SCENARIO; wait < end; wait++)
-        row_csv_text(file, attribution_wait((SimWait)wait));
+    for (unsigned wait = WAIT_SCENARIO; wait < end; wait++) {
+        row_item(file);
+        append_text(file->text, attribution_wait((SimWait)wait));
+    }
     row_end(file);
     for (unsigned stage = 0; stage < N_STAGES; stage++) {
         SimTime sums[N_WAITS] = {0}, sum;
@@ -84,9 +90,11 @@ plot_waits(const Run *run, const Stages *stages, ResultFile *file)
             const AttributionRow *row = &g_array_index(rows, AttributionRow, i);
             sums[row->wait] += row->total;
         }
-        row_csv_text(file, stage_name((Stage)stage));
-        for (unsigned wait = WAIT_SCENARIO; wait < end; wait++)
-            row_number(file, seconds(sums[wait]) / stages->samples[stage].values->len);
+        WAIT_COLUMNS(CSV_CELL);
+        for (unsigned wait = WAIT_SCENARIO; wait < end; wait++) {
+            row_item(file);
+            append_number(file->text, seconds(sums[wait]) / stages->samples[stage].values->len);
+        }
         row_end(file);
     }
 }
@@ -104,8 +112,18 @@ enum {
     N_LEVELS,
 };
 
-static const char *const level_names[N_LEVELS] = {
-    "unscheduled", "attaching", "staging", "starting", "controller calls", "node calls", "lost"};
+/* clang-format off */
+#define LEVEL_COLUMNS(X) \
+    X("seconds",          short_time, "seconds", "from then on; a step is two rows of the same time", at) \
+    X("unscheduled",      count,      "pods",    "without a node", levels[UNSCHEDULED]) \
+    X("attaching",        count,      "pods",    "on a node, not attached", levels[ATTACHING]) \
+    X("staging",          count,      "pods",    "attached, not staged", levels[STAGING]) \
+    X("starting",         count,      "pods",    "staged, not Ready", levels[STARTING]) \
+    X("controller calls", count,      "calls",   "in flight at the controller plugins", levels[CONTROLLER_CALLS]) \
+    X("node calls",       count,      "calls",   "in flight at the node plugins", levels[NODE_CALLS]) \
+    X("lost",             count,      "pods",    "no longer Ready", levels[LOST])
+const ResultTable over_time_table = RESULT_TABLE("over-time.csv", "kvolsim run: what was pending over time, for the pictures pending and in-flight", NULL, LEVEL_COLUMNS(COLUMN));
+/* clang-format on */
 
 /* A change of a level at a time. */
 typedef struct {
@@ -303,9 +321,7 @@ add_late_calls(GArray *steps, const Milestones *log)
 static void
 append_levels(ResultFile *file, SimTime at, const int *levels)
 {
-    row_time(file, at);
-    for (unsigned i = 0; i < N_LEVELS; i++)
-        row_csv_integer(file, levels[i]);
+    LEVEL_COLUMNS(CSV_CELL);
     row_end(file);
 }
 
@@ -390,10 +406,7 @@ plot_over_time(const Run *run, const Stages *stages, ResultFile *file)
     add_late_calls(steps, run_milestones(run));
     g_array_sort(steps, compare_steps);
     results_append_header(file->text, run, "# ", "");
-    row_csv_text(file, "seconds");
-    for (unsigned i = 0; i < N_LEVELS; i++)
-        row_csv_text(file, level_names[i]);
-    row_end(file);
+    row_header(file, &over_time_table);
     const StepWalk walk = walk_steps(steps, run_milestones(run));
     append_stretches(file, walk, stretch_width(walk, end), levels);
     append_levels(file, end, levels);
@@ -439,6 +452,19 @@ is_fuller(const NodeVolumes *self, unsigned one, unsigned other)
     return self->attached[one] > self->attached[other];
 }
 
+/* clang-format off */
+static const ColumnType column_limit = {"integer", "\"minimum\": -1", FALSE, NULL};
+#define cell_limit append_integer
+#define NODE_COLUMNS(X) \
+    X("seconds",  short_time, "seconds", "the time", at) \
+    X("row",      count,      NULL,      "the number of the picture's row, from 0", first / self->nodes_per_row) \
+    X("name",     text,       NULL,      "the node's name; if a row has several nodes: the fullest one's", self->nodes->pdata[fullest]) \
+    X("attached", count,      "volumes", "attached to the node", self->attached[fullest]) \
+    X("limit",    limit,      "volumes", "the node's limit; -1: it has none", self->limits[fullest]) \
+    X("nodes",    ordinal,    "nodes",   "that share a row", self->nodes_per_row)
+const ResultTable node_volumes_table = RESULT_TABLE("node-volumes.csv", "kvolsim run: volumes attached to each node over time, for the picture nodes", NULL, NODE_COLUMNS(COLUMN));
+/* clang-format on */
+
 static void
 append_node_rows(const NodeVolumes *self, ResultFile *file, SimTime at)
 {
@@ -447,12 +473,7 @@ append_node_rows(const NodeVolumes *self, ResultFile *file, SimTime at)
         for (unsigned i = first + 1; i < end; i++)
             if (is_fuller(self, i, fullest))
                 fullest = i;
-        row_time(file, at);
-        row_csv_unsigned(file, first / self->nodes_per_row);
-        row_csv_text(file, self->nodes->pdata[fullest]);
-        row_csv_integer(file, self->attached[fullest]);
-        row_csv_integer(file, self->limits[fullest]);
-        row_csv_unsigned(file, self->nodes_per_row);
+        NODE_COLUMNS(CSV_CELL);
         row_end(file);
     }
     row_end(file); /* gnuplot: a block of its own */
@@ -498,7 +519,7 @@ plot_node_volumes(const Run *run, const Stages *stages, ResultFile *file)
         limits[i] = node_limit(run, nodes->pdata[i]);
     }
     results_append_header(file->text, run, "# ", "");
-    append_literal(file->text, "seconds,row,name,attached,limit,nodes\n");
+    row_header(file, &node_volumes_table);
     for (SimTime at = 0; at <= end; at += width) {
         for (; next < milestones_count(log) && milestones_at(log, next).at <= at; next++) {
             const Milestone milestone = milestones_at(log, next);
@@ -540,13 +561,25 @@ client_place(const GArray *clients, const char *name)
     return clients->len;
 }
 
+/* clang-format off */
+#define SECOND_COLUMN(X) \
+    X("seconds", count,  "seconds",           "from then on; a step is two rows", second)
+#define REST_COLUMNS(X) \
+    X("others",  number, "requests a second", "the requests of all other clients", rates[CLIENTS_MAX]) \
+    X("most",    number, "requests a second", "the requests of all clients in the busiest second", most)
+static const Column client_rate = {"seven columns behind `seconds`: the clients with the most requests", &column_number, "requests a second", "its requests"};
+const ResultTable client_rates_table = RESULT_TABLE("client-rates.csv", "kvolsim run: requests a second of each client, for the picture requests", &client_rate, SECOND_COLUMN(COLUMN) REST_COLUMNS(COLUMN));
+/* clang-format on */
+
 static void
 append_rate_row(ResultFile *file, unsigned second, const double *rates, double most)
 {
-    row_csv_unsigned(file, second);
-    for (unsigned i = 0; i < CLIENTS_MAX + 1; i++)
-        row_number(file, rates[i]);
-    row_number(file, most);
+    SECOND_COLUMN(CSV_CELL);
+    for (unsigned i = 0; i < CLIENTS_MAX; i++) {
+        row_item(file);
+        append_number(file->text, rates[i]);
+    }
+    REST_COLUMNS(CSV_CELL);
     row_end(file);
 }
 
@@ -604,10 +637,13 @@ plot_client_rates(const Run *run, const Stages *stages, ResultFile *file)
         }
     }
     results_append_header(file->text, run, "# ", "");
-    row_csv_text(file, "seconds");
-    for (unsigned i = 0; i < CLIENTS_MAX; i++)
-        row_csv_text(file, i < clients->len ? g_array_index(clients, ClientTotal, i).name : "none");
-    append_literal(file->text, ",others,most");
+    SECOND_COLUMN(CSV_NAME);
+    for (unsigned i = 0; i < CLIENTS_MAX; i++) {
+        row_item(file);
+        append_text(file->text,
+                    i < clients->len ? g_array_index(clients, ClientTotal, i).name : "none");
+    }
+    REST_COLUMNS(CSV_NAME);
     row_end(file);
     append_rates(file, (const uint32_t *)(const void *)counts->data, counts->len / n_columns);
 }
@@ -669,7 +705,8 @@ append_distribution(ResultFile *file, SimSample *sample, unsigned n_all, const c
     row_end(file);
     for (unsigned i = n == 0 ? 1 : 0; i <= n_points; i++) {
         double share = (double)i / MAX(n_points, 1);
-        row_time(file, MAX(sim_sample_quantile(sample, share), SIM_MS));
+        row_item(file);
+        cell_short_time(file->text, MAX(sim_sample_quantile(sample, share), SIM_MS));
         row_item(file);
         if (n < n_all ||
             !append_six_digits(file->text, i * 100 * (uint64_t)SIM_SECOND, MAX(n_points, 1)))

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "run/files/columns.h"
 #include "run/files/result-file.h"
 #include "stages.h"
 
 /* Tables for plots, no finer than a picture can show. */
+
+extern const ResultTable waits_table, over_time_table, node_volumes_table, client_rates_table;
 
 /* The waits of the mean object in each stage, in seconds: a column for each kind of wait. Empty if
  * nothing was attributed. */

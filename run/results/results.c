@@ -12,7 +12,6 @@
 #include "event-list.h"
 #include "plot-data.h"
 #include "result-folder.h"
-#include "run/files/result-file.h"
 #include "run/files/rows.h"
 #include "run/world/run-private.h"
 #include "sim/append.h"
@@ -364,33 +363,6 @@ results_table(Results *self)
 
 /* ---- Files ---- */
 
-static void
-append_csv_start(ResultFile *file,
-                 const char *kind,
-                 const ObjectKey *key,
-                 unsigned incarnation,
-                 const char *other)
-{
-    row_csv_text(file, kind);
-    row_csv_text(file, key->namespace);
-    row_csv_text(file, key->name);
-    row_csv_unsigned(file, incarnation);
-    row_csv_text(file, other == NULL ? "" : other);
-}
-
-#define N_TIMES 12 /* columns of objects.csv with times */
-
-static void
-append_csv_row(ResultFile *file, const SimTime *times, unsigned n)
-{
-    for (unsigned i = 0; i < N_TIMES; i++) {
-        row_item(file);
-        if (i < n && times[i] != TIME_UNSET)
-            append_seconds(file->text, times[i]);
-    }
-    row_end(file);
-}
-
 /* How long a pod that had been Ready was not, before its deletion was asked for. Returns:
  * TIME_UNSET: it was never Ready */
 static SimTime
@@ -418,6 +390,58 @@ not_ready_time(const Run *run, const PodTimes *pod, GArray *milestones)
     return !was_ready ? TIME_UNSET : since == TIME_UNSET ? sum : sum + MAX(end - since, 0);
 }
 
+/* clang-format off */
+static const ColumnType column_object_kind = {NULL, "\"enum\": [\"pod\", \"claim\", \"volume\", \"snapshot\"]", FALSE, "`pod`, `claim`, `volume`, `snapshot`"};
+#define cell_object_kind cell_text
+
+/* The values: of a pod, a claim, a volume, a snapshot. */
+#define OBJECT_COLUMNS(X) \
+    X("kind",        object_kind, NULL,      "the object's kind", \
+      "pod", "claim", "volume", "snapshot") \
+    X("namespace",   maybe_text,  NULL,      "its namespace; a volume has none", \
+      pod->pod->namespace, claim->claim->namespace, volume->volume->namespace, snapshot->snapshot->namespace) \
+    X("name",        text,        NULL,      "its name", \
+      pod->pod->name, claim->claim->name, volume->volume->name, snapshot->snapshot->name) \
+    X("incarnation", ordinal,     NULL,      "1 for the first object of this name, 2 for the next one", \
+      pod->incarnation, claim->incarnation, volume->incarnation, snapshot->incarnation) \
+    X("on",          maybe_text,  NULL,      "a pod's node; a claim's bound volume", \
+      pod->node, claim->volume == NULL ? NULL : claim->volume->name, NULL, NULL) \
+    X("created",     time,        "seconds", "when it was created; a volume: when its PersistentVolume was", \
+      pod->created, claim->created, volume->created, snapshot->created) \
+    X("scheduled",   time,        "seconds", "when a pod was bound to a node", \
+      pod->scheduled, TIME_UNSET, TIME_UNSET, TIME_UNSET) \
+    X("attached",    time,        "seconds", "when a pod's last volume was attached", \
+      pod->attached, TIME_UNSET, TIME_UNSET, TIME_UNSET) \
+    X("staged",      time,        "seconds", "when a pod's last volume was staged", \
+      pod->staged, TIME_UNSET, TIME_UNSET, TIME_UNSET) \
+    X("published",   time,        "seconds", "when a pod's last volume was published", \
+      pod->published, TIME_UNSET, TIME_UNSET, TIME_UNSET) \
+    X("ready",       time,        "seconds", "when a pod was Ready, a claim with a source Bound, a snapshot `readyToUse`", \
+      pod->ready, claim->is_restored ? claim->bound : TIME_UNSET, TIME_UNSET, snapshot->ready) \
+    X("asked",       time,        "seconds", "when the PV controller asked a provisioner for a claim, a volume's first CreateVolume began, a snapshot's content was created", \
+      TIME_UNSET, claim->asked, volume->provision_started, snapshot->content_created) \
+    X("provisioned", time,        "seconds", "when a claim's PersistentVolume was created, a volume's CreateVolume ended, a snapshot's content had the driver's handle", \
+      TIME_UNSET, claim->volume_created, volume->provision_ended, snapshot->taken) \
+    X("bound",       time,        "seconds", "when a claim or a volume was Bound", \
+      TIME_UNSET, claim->bound, volume->bound, TIME_UNSET) \
+    X("deleted",     time,        "seconds", "its deletionTimestamp; a volume: when it was released", \
+      pod->deleted, claim->deleted, volume->released, snapshot->deleted) \
+    X("gone",               time,        "seconds", "when it was gone", \
+      pod->gone, claim->gone, volume->gone, snapshot->gone) \
+    X("not ready",   maybe_span,  "seconds", "how long a pod was not Ready, from its first Ready until its deletion was asked for; empty: it never was Ready", \
+      not_ready_time(stages->run, pod, milestones), TIME_UNSET, TIME_UNSET, TIME_UNSET)
+const ResultTable objects_table = RESULT_TABLE("objects.csv", "kvolsim run: the times of the milestones of each object", NULL, OBJECT_COLUMNS(COLUMN));
+/* clang-format on */
+
+#define POD_CELL(name, type, unit, meaning, pod, claim, volume, snapshot)                          \
+    CSV_CELL(name, type, unit, meaning, pod)
+#define CLAIM_CELL(name, type, unit, meaning, pod, claim, volume, snapshot)                        \
+    CSV_CELL(name, type, unit, meaning, claim)
+#define VOLUME_CELL(name, type, unit, meaning, pod, claim, volume, snapshot)                       \
+    CSV_CELL(name, type, unit, meaning, volume)
+#define SNAPSHOT_CELL(name, type, unit, meaning, pod, claim, volume, snapshot)                     \
+    CSV_CELL(name, type, unit, meaning, snapshot)
+
 static void
 append_pod_rows(const Stages *stages, gboolean older, ResultFile *file)
 {
@@ -428,119 +452,53 @@ append_pod_rows(const Stages *stages, gboolean older, ResultFile *file)
         const PodTimes *pod = &g_array_index(pods, PodTimes, i);
         if ((pod->created == TIME_UNSET) != older)
             continue;
-        append_csv_start(file, "pod", pod->pod, pod->incarnation, pod->node);
-        const SimTime times[] = {
-            pod->created, pod->scheduled, pod->attached,
-            pod->staged,  pod->published, pod->ready,
-            TIME_UNSET,   TIME_UNSET,     TIME_UNSET,
-            pod->deleted, pod->gone,      not_ready_time(stages->run, pod, milestones)};
-        append_csv_row(file, times, G_N_ELEMENTS(times));
+        OBJECT_COLUMNS(POD_CELL);
+        row_end(file);
     }
 }
 
-static void
-append_claim_rows(const Stages *stages, ResultFile *file)
-{
-    const GArray *claims = stages_claims(stages);
-
-    for (unsigned i = 0; i < claims->len; i++) {
-        const ClaimTimes *claim = &g_array_index(claims, ClaimTimes, i);
-        append_csv_start(file, "claim", claim->claim, claim->incarnation,
-                         claim->volume == NULL ? NULL : claim->volume->name);
-        const SimTime times[] = {
-            claim->created, TIME_UNSET,
-            TIME_UNSET,     TIME_UNSET,
-            TIME_UNSET,     claim->is_restored ? claim->bound : TIME_UNSET,
-            claim->asked,   claim->volume_created,
-            claim->bound,   claim->deleted,
-            claim->gone,
-        };
-        append_csv_row(file, times, G_N_ELEMENTS(times));
-    }
-}
-
-static void
-append_snapshot_rows(const Stages *stages, ResultFile *file)
-{
-    const GArray *snapshots = stages_snapshots(stages);
-
-    for (unsigned i = 0; i < snapshots->len; i++) {
-        const SnapshotTimes *snapshot = &g_array_index(snapshots, SnapshotTimes, i);
-        append_csv_start(file, "snapshot", snapshot->snapshot, snapshot->incarnation, NULL);
-        const SimTime times[] = {snapshot->created,
-                                 TIME_UNSET,
-                                 TIME_UNSET,
-                                 TIME_UNSET,
-                                 TIME_UNSET,
-                                 snapshot->ready,
-                                 snapshot->content_created,
-                                 snapshot->taken,
-                                 TIME_UNSET,
-                                 snapshot->deleted,
-                                 snapshot->gone};
-        append_csv_row(file, times, G_N_ELEMENTS(times));
-    }
-}
-
-static void
-append_volume_rows(const Stages *stages, ResultFile *file)
-{
-    const GArray *volumes = stages_volumes(stages);
-
-    for (unsigned i = 0; i < volumes->len; i++) {
-        const VolumeTimes *volume = &g_array_index(volumes, VolumeTimes, i);
-        append_csv_start(file, "volume", volume->volume, volume->incarnation, NULL);
-        const SimTime times[] = {volume->created,
-                                 TIME_UNSET,
-                                 TIME_UNSET,
-                                 TIME_UNSET,
-                                 TIME_UNSET,
-                                 TIME_UNSET,
-                                 volume->provision_started,
-                                 volume->provision_ended,
-                                 volume->bound,
-                                 volume->released,
-                                 volume->gone};
-        append_csv_row(file, times, G_N_ELEMENTS(times));
-    }
-}
-
-/* The columns after the first five are times in seconds; they are empty where a kind has no such
- * time. */
 static void
 objects_csv(const Run *run, const Stages *stages, ResultFile *file)
 {
+    const GArray *claims = stages_claims(stages), *volumes = stages_volumes(stages),
+                 *snapshots = stages_snapshots(stages);
+
     results_append_header(file->text, run, "# ", "");
-    g_string_append(file->text, "kind,namespace,name,incarnation,on,created,scheduled,attached,"
-                                "staged,published,ready,asked,provisioned,bound,deleted,gone,"
-                                "not ready\n");
+    row_header(file, &objects_table);
     append_pod_rows(stages, FALSE, file);
     append_pod_rows(stages, TRUE, file); /* than the run: a picture of starts leaves them out */
-    append_claim_rows(stages, file);
-    append_volume_rows(stages, file);
-    append_snapshot_rows(stages, file);
+    for (unsigned i = 0; i < claims->len; i++) {
+        const ClaimTimes *claim = &g_array_index(claims, ClaimTimes, i);
+        OBJECT_COLUMNS(CLAIM_CELL);
+        row_end(file);
+    }
+    for (unsigned i = 0; i < volumes->len; i++) {
+        const VolumeTimes *volume = &g_array_index(volumes, VolumeTimes, i);
+        OBJECT_COLUMNS(VOLUME_CELL);
+        row_end(file);
+    }
+    for (unsigned i = 0; i < snapshots->len; i++) {
+        const SnapshotTimes *snapshot = &g_array_index(snapshots, SnapshotTimes, i);
+        OBJECT_COLUMNS(SNAPSHOT_CELL);
+        row_end(file);
+    }
 }
 
-static void
-append_milestone(ResultFile *file, const Milestone *milestone)
-{
-    const ObjectKey *object = milestone->object;
+/* clang-format off */
+static const ColumnType column_maybe_code = {"string", "\"pattern\": \"^[A-Z_]+$\"", TRUE, "word"};
+#define member_maybe_code member_maybe_text
 
-    row_open(file, '{');
-    row_json_seconds(file, "t", milestone->at);
-    row_json_text(file, "kind", kind_class(object->kind)->kind);
-    if (object->namespace[0] != '\0')
-        row_json_text(file, "namespace", object->namespace);
-    row_json_text(file, "name", object->name);
-    row_json_unsigned(file, "incarnation", milestone->incarnation);
-    row_json_text(file, "milestone", milestone_name((MilestoneKind)milestone->kind));
-    if (milestone->node != NULL)
-        row_json_text(file, "node", milestone->node);
-    if (milestone->code != CSI_OK)
-        row_json_text(file, "code", csi_code_name((CsiCode)milestone->code));
-    row_close(file, '}');
-    row_end(file);
-}
+#define MILESTONE_COLUMNS(X) \
+    X("t",           instant,    "seconds", "when the object reached it", milestone.at) \
+    X("kind",        text,       NULL,      "the object's kind, as in Kubernetes", kind_class(object->kind)->kind) \
+    X("namespace",   maybe_text, NULL,      "its namespace, if the kind has namespaces", object->namespace) \
+    X("name",        text,       NULL,      "its name", object->name) \
+    X("incarnation", count,      NULL,      "as in `objects.csv`; 0: the volume does not exist yet", milestone.incarnation) \
+    X("milestone",   slug,       NULL,      "the name of the milestone", milestone_name((MilestoneKind)milestone.kind)) \
+    X("node",        maybe_text, NULL,      "the node of a volume's milestone; the node that a pod is bound to", milestone.node) \
+    X("code",        maybe_code, NULL,      "the gRPC code of a driver call that failed", milestone.code == CSI_OK ? NULL : csi_code_name((CsiCode)milestone.code))
+const ResultTable milestones_table = RESULT_TABLE("milestones.jsonl", "kvolsim run: all milestones in order", NULL, MILESTONE_COLUMNS(COLUMN));
+/* clang-format on */
 
 static void
 milestones_jsonl(const Run *run, const Stages *stages, ResultFile *file)
@@ -551,8 +509,13 @@ milestones_jsonl(const Run *run, const Stages *stages, ResultFile *file)
     results_append_header(file->text, run, "{\"run\":\"", "\"}");
     for (unsigned i = 0; i < milestones_count(log); i++) {
         const Milestone milestone = milestones_at(log, i);
-        if (milestone.at != TIME_UNSET)
-            append_milestone(file, &milestone);
+        const ObjectKey *object = milestone.object;
+        if (milestone.at == TIME_UNSET)
+            continue;
+        row_open(file, '{');
+        MILESTONE_COLUMNS(JSON_MEMBER);
+        row_close(file, '}');
+        row_end(file);
     }
 }
 

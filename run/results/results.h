@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "run/files/columns.h"
 #include "stages.h"
 
 /* The results of a run: plain files in its folder. Each begins with a line that tells how to repeat
  * the run (docs/results.md). */
+
+extern const ResultTable objects_table, milestones_table;
 
 /* Returns: (static): the version of the program */
 const char *results_version(void);

@@ -330,6 +330,11 @@ knobs_of(const Scenario *scenario)
     return knobs;
 }
 
+#define ANY "\"anyOf\": [{\"type\": \"string\"}, {\"type\": \"number\"}"
+const ColumnType column_setting = {NULL, ANY "]", FALSE, "text or number"},
+                 column_maybe_setting = {NULL, ANY ", {\"type\": \"null\"}]", TRUE,
+                                         "text or number"};
+
 /* ---- Values ---- */
 
 char *

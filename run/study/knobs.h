@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/cluster/model.h"
+#include "run/files/columns.h"
 #include "run/scenario/scenario.h"
 
 /* The knobs of a scenario: each flag of its processes that is a number or a duration, and the
@@ -27,6 +28,10 @@ GPtrArray *knobs_of(const Scenario *scenario);
 /* A value as a user writes it; whole numbers are rounded down. Returns: (owned): %NULL if the knob
  * does not take it: a count below 1, or out of range */
 char *knob_value_text(const Knob *self, double value);
+/* Such a value as a cell of CSV. */
+extern const ColumnType column_setting, column_maybe_setting;
+#define cell_setting cell_text
+#define cell_maybe_setting cell_text
 /* The paths of its settings, "spec.nodes[0].kubelet.maxPods". (owned) */
 json_t *knob_paths(const Knob *self);
 /* Adds the settings of the value @text to @set, as in --set: strings (owned). */

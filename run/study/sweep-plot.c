@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#define DIGITS "%.12g" /* of numbers in CSV */
-
 G_DEFINE_QUARK(kvolsim - sweep - plot - error, sweep_plot_error)
 
 void
@@ -330,7 +328,7 @@ append_label(GString *text, const SweepTable *table, unsigned point, unsigned pa
     SimTime time;
 
     if (is_time(table, parameter) && sim_time_parse(label, &time, NULL))
-        csv_append_number(text, DIGITS, (double)time / (double)SIM_SECOND);
+        csv_append_number(text, (double)time / (double)SIM_SECOND);
     else
         append_text(text, label);
 }
@@ -367,7 +365,7 @@ sweep_plot_csv(const SweepPlot *self, const SweepTable *table)
             append_label(text, table, point, i);
         for (unsigned i = 0; i < table->measures->len; i++) {
             Estimate found = sweep_table_estimate(table, point, i);
-            csv_append_estimate(text, DIGITS, &found);
+            csv_append_estimate(text, &found);
         }
         g_string_append_c(text, '\n');
     }

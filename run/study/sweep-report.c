@@ -4,8 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#define DIGITS "%.12g" /* of numbers in CSV */
-
 static const GArray *
 values_at(const SweepTable *self, GArray *const *arrays, unsigned point, unsigned measure)
 {
@@ -267,8 +265,8 @@ append_points(const SweepTable *self, GString *text)
         g_string_append_printf(text, ",%u", self->n_runs[point]);
         for (unsigned i = 0; i < self->measures->len; i++) {
             Estimate found = sweep_table_estimate(self, point, i);
-            csv_append_estimate(text, DIGITS, &found);
-            csv_append_number(text, DIGITS, found.n > 1 ? found.deviation : (double)NAN);
+            csv_append_estimate(text, &found);
+            csv_append_number(text, found.n > 1 ? found.deviation : (double)NAN);
         }
         g_string_append_c(text, '\n');
     }
@@ -302,7 +300,7 @@ append_runs(const SweepTable *self, GString *text)
             append_settings(self, text, point);
             g_string_append_printf(text, ",%u", replication);
             for (unsigned i = 0; i < self->measures->len; i++)
-                csv_append_number(text, DIGITS, value_of(self, point, i, replication));
+                csv_append_number(text, value_of(self, point, i, replication));
             g_string_append_c(text, '\n');
         }
     }
@@ -323,8 +321,8 @@ append_pair_rows(const SweepTable *self, GString *text)
             const Estimate *found = &pair.difference;
             if (i == 0)
                 g_string_append_printf(text, ",%u", found->n);
-            csv_append_estimate(text, DIGITS, found);
-            csv_append_number(text, DIGITS, pair.gain > 0 ? pair.gain : (double)NAN);
+            csv_append_estimate(text, found);
+            csv_append_number(text, pair.gain > 0 ? pair.gain : (double)NAN);
         }
         g_string_append_c(text, '\n');
     }

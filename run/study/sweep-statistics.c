@@ -92,20 +92,34 @@ replications_wanted(const double *values,
     return wanted;
 }
 
-void
-csv_append_number(GString *line, const char *format, double value)
+const ColumnType column_maybe_number = {"number", NULL, TRUE, NULL};
+
+static void
+append_finite(GString *text, const char *format, double value)
 {
     char buffer[G_ASCII_DTOSTR_BUF_SIZE];
 
-    g_string_append_c(line, ',');
     if (isfinite(value))
-        g_string_append(line, g_ascii_formatd(buffer, sizeof buffer, format, value));
+        g_string_append(text, g_ascii_formatd(buffer, sizeof buffer, format, value));
 }
 
 void
-csv_append_estimate(GString *line, const char *format, const Estimate *found)
+cell_maybe_number(GString *text, double value)
 {
-    csv_append_number(line, format, found->n > 0 ? found->mean : (double)NAN);
-    csv_append_number(line, format, found->n > 1 ? found->mean - found->half : (double)NAN);
-    csv_append_number(line, format, found->n > 1 ? found->mean + found->half : (double)NAN);
+    append_finite(text, "%.9g", value);
+}
+
+void
+csv_append_number(GString *line, double value)
+{
+    g_string_append_c(line, ',');
+    append_finite(line, "%.12g", value);
+}
+
+void
+csv_append_estimate(GString *line, const Estimate *found)
+{
+    csv_append_number(line, found->n > 0 ? found->mean : (double)NAN);
+    csv_append_number(line, found->n > 1 ? found->mean - found->half : (double)NAN);
+    csv_append_number(line, found->n > 1 ? found->mean + found->half : (double)NAN);
 }

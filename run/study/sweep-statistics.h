@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include <glib.h>
+#include "run/files/columns.h"
 
 /* Means and their precision. */
 
@@ -19,11 +19,14 @@ typedef struct {
 double student_quantile(double confidence, unsigned degrees_of_freedom);
 Estimate estimate(const double *values, unsigned n, double confidence);
 
-/* Both append cells to a line of CSV, each after a comma, empty if there is no such number.
- * @format: of g_ascii_formatd() */
-void csv_append_number(GString *line, const char *format, double value); /* NaN: no number */
+/* A cell of CSV with nine digits; empty if there is no such number. */
+extern const ColumnType column_maybe_number;
+void cell_maybe_number(GString *text, double value);
+/* Both append cells to a line of CSV, each after a comma, with twelve digits, empty if there is no
+ * such number. */
+void csv_append_number(GString *line, double value); /* NaN: no number */
 /* The mean and the bounds of its confidence interval. */
-void csv_append_estimate(GString *line, const char *format, const Estimate *found);
+void csv_append_estimate(GString *line, const Estimate *found);
 
 /* Two designs with common random numbers: @a[i] and @b[i] are of one replication. */
 typedef struct {

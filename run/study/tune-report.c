@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "run/files/rows.h"
 #include "run/results/results.h"
 #include "tune-private.h"
 
@@ -256,45 +257,62 @@ trial_word(const Tune *self, const TuneTrial *trial)
     return trial == self->answer ? "answer" : trial == self->now ? "now" : "tried";
 }
 
+/* clang-format off */
+static const ColumnType column_which = {NULL, "\"enum\": [\"now\", \"tried\", \"answer\"]", FALSE, "`now`, `tried`, `answer`"};
+#define cell_which cell_text
+
+#define ESTIMATE_COLUMNS(X, name, unit, meaning, found) \
+    X(name,          maybe_number, unit,      meaning ": mean over the runs", (found)->n > 0 ? (found)->mean : (double)NAN) \
+    X(name " low",   maybe_number, unit,      "its interval begins here", (found)->n > 1 ? (found)->mean - (found)->half : (double)NAN) \
+    X(name " high",  maybe_number, unit,      "its interval ends here", (found)->n > 1 ? (found)->mean + (found)->half : (double)NAN)
+#define TRIAL_COLUMNS(X) \
+    X("which",       which,        NULL,      "the scenario as it is, a setting that was tried, or the answer", trial_word(self, trial)) \
+    X("met",         yes_no,       NULL,      "whether it meets each slo", tune_is_met(self, trial)) \
+    ESTIMATE_COLUMNS(X, "peak", "requests", "to the API server in the busiest second", &trial->peak) \
+    ESTIMATE_COLUMNS(X, "requests", "requests", "to the API server in the whole run", &trial->requests) \
+    ESTIMATE_COLUMNS(X, "time", "seconds", "the quantile of the first slo", &goal->time) \
+    X("share below", maybe_number, NULL,      "the share of all objects below the first slo's limit", goal->arrived > 0 ? percent(goal) / 100 : (double)NAN) \
+    X("arrived",     count,        "objects", "that arrived at the end of the stage, in all runs", goal->arrived)
+static const Column trial_flags = {"a column for each flag", &column_setting, NULL, "its value"};
+const ResultTable tune_table = RESULT_TABLE("tune.csv", "kvolsim tune: a row for each setting in the order of trial", &trial_flags, TRIAL_COLUMNS(COLUMN));
+/* clang-format on */
+
 char *
 tune_csv(const Tune *self)
 {
     const ScenarioSlo *slo = &self->scenario->slos[0];
     char number[G_ASCII_DTOSTR_BUF_SIZE], below[G_ASCII_DTOSTR_BUF_SIZE];
-    GString *text = g_string_new(NULL);
+    g_autoptr(ResultFile) file = result_file_new_in_memory();
 
     g_string_append_printf(
-        text,
+        file->text,
         "# kvolsim %s scenario %s hash %s seed %" G_GUINT64_FORMAT
         " replication 0 to %u, %s p%s below %s\n",
         results_version(), self->scenario->name, self->scenario->hash, self->scenario->seed,
         self->options->replications - 1, slo->stage,
         g_ascii_formatd(number, sizeof number, "%.10g", slo->quantile * 100),
         g_ascii_formatd(below, sizeof below, "%.9g", (double)slo->below / (double)SIM_SECOND));
-    g_string_append(text, "which,met,peak,peak low,peak high,requests,requests low,requests high,"
-                          "time,time low,time high,share below,arrived");
-    for (unsigned i = 0; i < self->flags->len; i++)
-        g_string_append_printf(text, ",\"%s\"", tune_flag(self, i)->name);
-    g_string_append_c(text, '\n');
+    TRIAL_COLUMNS(CSV_NAME);
+    for (unsigned i = 0; i < self->flags->len; i++) {
+        row_item(file);
+        cell_quoted(file->text, tune_flag(self, i)->name);
+    }
+    row_end(file);
     for (unsigned k = 0; k < self->trials->len; k++) {
         const TuneTrial *trial = self->trials->pdata[k];
         const TuneGoal *goal = &trial->goals[0];
-        g_string_append_printf(text, "%s,%d", trial_word(self, trial), tune_is_met(self, trial));
-        csv_append_estimate(text, "%.9g", &trial->peak);
-        csv_append_estimate(text, "%.9g", &trial->requests);
-        csv_append_estimate(text, "%.9g", &goal->time);
-        csv_append_number(text, "%.9g", goal->arrived > 0 ? percent(goal) / 100 : (double)NAN);
-        g_string_append_printf(text, ",%" G_GUINT64_FORMAT, goal->arrived);
+        TRIAL_COLUMNS(CSV_CELL);
         for (unsigned i = 0; i < self->flags->len; i++) {
             g_autofree char *value =
                 trial->levels == NULL
                     ? g_strdup(tune_flag(self, i)->text)
                     : knob_value_text(tune_flag(self, i), tune_step(trial->levels[i]));
-            g_string_append_printf(text, ",%s", value);
+            row_item(file);
+            append_text(file->text, value);
         }
-        g_string_append_c(text, '\n');
+        row_end(file);
     }
-    return g_string_free(text, FALSE);
+    return g_strdup(file->text->str);
 }
 
 static json_t *

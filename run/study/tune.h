@@ -61,5 +61,6 @@ char **tune_settings(const Tune *self, int less);
 
 /* Reports for people and for programs; docs/results.md has the fields. Each (owned). */
 char *tune_text(const Tune *self);
+extern const ResultTable tune_table;
 char *tune_csv(const Tune *self);
 json_t *tune_json(const Tune *self);

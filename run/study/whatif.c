@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "run/files/rows.h"
 #include "run/results/results.h"
 
 /* Points of the sweep: 0 is the unchanged scenario; then half and double of each knob, if the
@@ -314,45 +315,55 @@ whatif_text(const Whatif *self, const SweepTable *table)
 
 /* ---- For programs ---- */
 
-static void
-append_change(GString *text, const WhatifChange *change)
+/* Of the difference from the runs as they are: its mean, or an end of its interval. NAN: none is
+ * there */
+static double
+difference(const WhatifChange *change, int side)
 {
     const Estimate *found = &change->change.difference;
-    gboolean is_there = change->text != NULL && found->n > 0;
 
-    g_string_append_printf(text, ",%s", change->text != NULL ? change->text : "");
-    csv_append_number(text, "%.9g", is_there ? found->mean : (double)NAN);
-    csv_append_number(text, "%.9g", is_there ? found->mean - found->half : (double)NAN);
-    csv_append_number(text, "%.9g", is_there ? found->mean + found->half : (double)NAN);
-    csv_append_number(text, "%.9g", change->text != NULL ? change->arrived : (double)NAN);
+    if (change->text == NULL || found->n == 0)
+        return (double)NAN;
+    return side == 0 ? found->mean : found->mean + side * found->half; /* it may be infinite */
 }
+
+/* clang-format off */
+#define CHANGE_COLUMNS(X, name, change) \
+    X(name,            maybe_setting, NULL,      "the value that was tried; empty: the scenario refuses it", (change)->text) \
+    X(name " change",  maybe_number,  "seconds", "change of the measure: the mean of the differences between runs", difference(change, 0)) \
+    X(name " low",     maybe_number,  "seconds", "its interval begins here", difference(change, -1)) \
+    X(name " high",    maybe_number,  "seconds", "its interval ends here", difference(change, 1)) \
+    X(name " arrived", maybe_number,  "objects", "that arrived at the end of the stage in addition", (change)->text != NULL ? (change)->arrived : (double)NAN)
+#define FLAG_COLUMNS(X) \
+    X("flag",          quoted,        NULL,      "the flag or limit; the largest change comes first", row->knob->name) \
+    X("now",           setting,       NULL,      "its value in the scenario", row->knob->text) \
+    X("sure",          yes_no,        NULL,      "1: significant even among so many intervals", row->is_sure) \
+    CHANGE_COLUMNS(X, "halved", &row->halved) \
+    CHANGE_COLUMNS(X, "doubled", &row->doubled)
+const ResultTable whatif_table = RESULT_TABLE("whatif.csv", "kvolsim whatif: a row for each flag", NULL, FLAG_COLUMNS(COLUMN));
+/* clang-format on */
 
 char *
 whatif_csv(const Whatif *self, const SweepTable *table)
 {
     g_autoptr(GArray) rows = whatif_rows(self, table);
     Estimate now = sweep_table_estimate(table, (unsigned)self->sweep->baseline, MEASURED);
-    GString *text = g_string_new(NULL);
+    g_autoptr(ResultFile) file = result_file_new_in_memory();
     char mean[G_ASCII_DTOSTR_BUF_SIZE];
 
-    g_string_append_printf(text,
+    g_string_append_printf(file->text,
                            "# kvolsim %s scenario %s hash %s seed %" G_GUINT64_FORMAT
                            " replication 0 to %u, %s now %s\n",
                            results_version(), self->scenario->name, self->scenario->hash,
                            self->sweep->seed, self->sweep->replications.count - 1, self->measure,
                            now.n > 0 ? g_ascii_formatd(mean, sizeof mean, "%.9g", now.mean) : "");
-    g_string_append(text, "flag,now,sure,halved,halved change,halved low,halved high,halved "
-                          "arrived,doubled,doubled change,doubled low,doubled high,doubled "
-                          "arrived\n");
+    row_header(file, &whatif_table);
     for (unsigned i = 0; i < rows->len; i++) {
         const WhatifRow *row = &g_array_index(rows, WhatifRow, i);
-        g_string_append_printf(text, "\"%s\",%s,%d", row->knob->name, row->knob->text,
-                               row->is_sure);
-        append_change(text, &row->halved);
-        append_change(text, &row->doubled);
-        g_string_append_c(text, '\n');
+        FLAG_COLUMNS(CSV_CELL);
+        row_end(file);
     }
-    return g_string_free(text, FALSE);
+    return g_strdup(file->text->str);
 }
 
 static json_t *

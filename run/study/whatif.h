@@ -48,6 +48,7 @@ GArray *whatif_rows(const Whatif *self, const SweepTable *table);
 
 /* For people; each (owned). @table: of the sweep's store, all runs made */
 char *whatif_text(const Whatif *self, const SweepTable *table);
+extern const ResultTable whatif_table;
 /* For programs: docs/results.md has their fields. */
 char *whatif_csv(const Whatif *self, const SweepTable *table);
 json_t *whatif_json(const Whatif *self, const SweepTable *table);

@@ -247,21 +247,29 @@ api_load_append_table(const ApiLoad *self, GString *text)
     g_string_append_printf(text, "%-28s %9" PRIu64 " %9s %8u\n", "all", total, "", peak);
 }
 
+/* clang-format off */
+static const ColumnType column_verb = {"string", "\"pattern\": \"^[A-Z]+$\"", FALSE, "word"};
+#define cell_verb cell_text
+#define REQUEST_COLUMNS(X) \
+    X("second",   count,   "seconds", "when they arrived; a second without requests has no row", (uint64_t)(row->first + k)) \
+    X("client",   text,    NULL,      "the client's name", row->client) \
+    X("verb",     verb,    NULL,      "as in metrics: `GET`, `LIST`, `PATCH`, ...", row->verb) \
+    X("resource", text,    NULL,      "the resource, with its subresource", row->resource) \
+    X("requests", ordinal, NULL,      "the number of answered requests and of writes of Events", requests)
+const ResultTable requests_table = RESULT_TABLE("requests.csv", "kvolsim run: requests to the API server in each second", NULL, REQUEST_COLUMNS(COLUMN));
+/* clang-format on */
+
 void
 api_load_append_csv(const ApiLoad *self, ResultFile *file)
 {
-    append_literal(file->text, "second,client,verb,resource,requests\n");
+    row_header(file, &requests_table);
     for (unsigned i = 0; i < self->rows->len; i++) {
         const ApiLoadRow *row = self->rows->pdata[i];
         for (unsigned k = 0; k < row->counts->len; k++) {
             uint32_t requests = sim_log_index(row->counts, uint32_t, k);
             if (requests == 0)
                 continue;
-            row_csv_integer(file, row->first + k);
-            row_csv_text(file, row->client);
-            row_csv_text(file, row->verb);
-            row_csv_text(file, row->resource);
-            row_csv_unsigned(file, requests);
+            REQUEST_COLUMNS(CSV_CELL);
             row_end(file);
         }
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/cluster/cluster.h"
+#include "run/files/columns.h"
 #include "run/files/result-file.h"
 
 /* Requests to the API server by client, second by second: the price of a higher limit. Answered
@@ -36,5 +37,5 @@ const GPtrArray *api_load_rows(const ApiLoad *self);
 /* The maximum of requests in one second, of all clients; @total: (out): all requests */
 unsigned api_load_peak(const ApiLoad *self, uint64_t *total);
 void api_load_append_table(const ApiLoad *self, GString *text);
-/* CSV rows "second,client,verb,resource,requests"; seconds without requests have no row. */
+extern const ResultTable requests_table;
 void api_load_append_csv(const ApiLoad *self, ResultFile *file);

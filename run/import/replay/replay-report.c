@@ -385,39 +385,68 @@ replay_json(const Replay *self)
         "notes", texts_json(replay_notes(self)), "missing", texts_json(recorded_missing(recorded)));
 }
 
+/* clang-format off */
+static const ColumnType
+    column_seconds = {"number", NULL,                                                  FALSE, NULL},
+    column_verdict = {NULL, "\"enum\": [\"within\", \"near\", \"DIFFERS\", \"few\"]",  FALSE, "`within`, `near`, `DIFFERS`, `few`"};
+#define cell_verdict cell_text
+
 static void
-append_seconds_field(ResultFile *file, double seconds)
+cell_seconds(GString *text, double seconds)
 {
-    row_item(file);
-    g_string_append_printf(file->text, "%.6f", seconds);
+    g_string_append_printf(text, "%.6f", seconds);
 }
+
+#define QUANTILE_COLUMNS(X, p, k) \
+    X(p "_recorded",        seconds,    "seconds", "the recorded quantile", row->q[REPLAY_RECORDED][k]) \
+    X(p "_simulated",       seconds,    "seconds", "the quantile of all replications together", row->q[REPLAY_SIMULATED][k]) \
+    X(p "_low",             seconds,    "seconds", "the smallest quantile of a replication", row->low[k]) \
+    X(p "_high",            seconds,    "seconds", "the largest quantile of a replication", row->high[k])
+#define STAGE_COLUMNS(X) \
+    X("stage",              slug,       NULL,      "the stage", replay_stage_name(row->stage)) \
+    X("workload",           maybe_text, NULL,      "the workload; empty: all objects", row->workload) \
+    X("recorded",           count,      "objects", "in the recording", row->n[REPLAY_RECORDED]) \
+    X("simulated",          count,      "objects", "in the first replication", row->n[REPLAY_SIMULATED]) \
+    QUANTILE_COLUMNS(X, "p50", 0) \
+    QUANTILE_COLUMNS(X, "p90", 1) \
+    QUANTILE_COLUMNS(X, "p99", 2) \
+    X("ks",                 seconds,    NULL,      "the largest distance of the two distributions (Kolmogorov-Smirnov)", row->ks) \
+    X("ks_p",               seconds,    NULL,      "how often chance makes it as large", row->ks_p) \
+    X("largest_difference", seconds,    "seconds", "the largest of an object: simulated less recorded", row->largest) \
+    X("verdict",            verdict,    NULL,      "how the two sides compare", replay_verdict_word(row->verdict))
+
+#define PAIR_COLUMNS(X) \
+    X("stage",              slug,       NULL,      "the stage", replay_stage_name(pair->stage)) \
+    X("object",             text,       NULL,      "namespace/name, as recorded", name) \
+    X("workload",           maybe_text, NULL,      "its workload", pair->workload) \
+    X("recorded_from",      seconds,    "seconds", "when it began, as recorded", pair->from[REPLAY_RECORDED]) \
+    X("recorded",           seconds,    "seconds", "how long it took, as recorded", pair->seconds[REPLAY_RECORDED]) \
+    X("simulated_from",     seconds,    "seconds", "when it began in the first replication", pair->from[REPLAY_SIMULATED]) \
+    X("simulated",          seconds,    "seconds", "how long it took there", pair->seconds[REPLAY_SIMULATED])
+
+#define SUM_COLUMNS(X) \
+    X("client",             text,       NULL,       "the client's name", sum->client) \
+    X("verb",               text,       NULL,       "as in an audit log", sum->verb) \
+    X("resource",           text,       NULL,       "the resource, with its subresource", sum->resource) \
+    X("recorded",           count,      "requests", "in the recording", sum->count[REPLAY_RECORDED]) \
+    X("simulated",          count,      "requests", "in the first replication", sum->count[REPLAY_SIMULATED]) \
+    X("recorded_failed",    count,      "requests", "in the recording, failed", sum->failed[REPLAY_RECORDED]) \
+    X("simulated_failed",   count,      "requests", "in the first replication, failed", sum->failed[REPLAY_SIMULATED])
+const ResultTable replay_stages_table = RESULT_TABLE("replay-stages.csv", "kvolsim replay: stages, of all objects and of each workload", NULL, STAGE_COLUMNS(COLUMN)),
+    replay_objects_table = RESULT_TABLE("replay-objects.csv", "kvolsim replay: each stage of each object that both sides have", NULL, PAIR_COLUMNS(COLUMN)),
+    replay_requests_table = RESULT_TABLE("replay-requests.csv", "kvolsim replay: requests by client, verb and resource", NULL, SUM_COLUMNS(COLUMN));
+/* clang-format on */
+G_STATIC_ASSERT(N_REPLAY_QUANTILES == 3);
 
 static gboolean
 write_stages(const Replay *self, const char *folder, GError **error)
 {
-    g_autoptr(ResultFile) file = result_file_new(folder, "replay-stages.csv");
+    g_autoptr(ResultFile) file = result_file_new(folder, replay_stages_table.file);
 
-    g_string_append(
-        file->text,
-        "stage,workload,recorded,simulated,p50_recorded,p50_simulated,p50_low,p50_high,"
-        "p90_recorded,p90_simulated,p90_low,p90_high,p99_recorded,p99_simulated,p99_low,"
-        "p99_high,ks,ks_p,largest_difference,verdict\n");
+    row_header(file, &replay_stages_table);
     for (unsigned i = 0; i < replay_rows(self)->len; i++) {
         const ReplayRow *row = replay_rows(self)->pdata[i];
-        row_csv_text(file, replay_stage_name(row->stage));
-        row_csv_text(file, row->workload != NULL ? row->workload : "");
-        row_csv_unsigned(file, row->n[0]);
-        row_csv_unsigned(file, row->n[1]);
-        for (unsigned k = 0; k < N_REPLAY_QUANTILES; k++) {
-            append_seconds_field(file, row->q[0][k]);
-            append_seconds_field(file, row->q[1][k]);
-            append_seconds_field(file, row->low[k]);
-            append_seconds_field(file, row->high[k]);
-        }
-        append_seconds_field(file, row->ks);
-        append_seconds_field(file, row->ks_p);
-        append_seconds_field(file, row->largest);
-        row_csv_text(file, replay_verdict_word(row->verdict));
+        STAGE_COLUMNS(CSV_CELL);
         row_end(file);
     }
     return result_file_finish(file, error);
@@ -426,21 +455,14 @@ write_stages(const Replay *self, const char *folder, GError **error)
 static gboolean
 write_pairs(const Replay *self, const char *folder, GError **error)
 {
-    g_autoptr(ResultFile) file = result_file_new(folder, "replay-objects.csv");
+    g_autoptr(ResultFile) file = result_file_new(folder, replay_objects_table.file);
     const GArray *pairs = replay_pairs(self);
 
-    g_string_append(file->text, "stage,object,workload,recorded_from,recorded,simulated_from,"
-                                "simulated\n");
+    row_header(file, &replay_objects_table);
     for (unsigned i = 0; i < pairs->len; i++) {
         const ReplayPair *pair = &g_array_index(pairs, ReplayPair, i);
         g_autofree char *name = object_text(pair->object);
-        row_csv_text(file, replay_stage_name(pair->stage));
-        row_csv_text(file, name);
-        row_csv_text(file, pair->workload);
-        for (ReplaySide side = 0; side < N_REPLAY_SIDES; side++) {
-            append_seconds_field(file, pair->from[side]);
-            append_seconds_field(file, pair->seconds[side]);
-        }
+        PAIR_COLUMNS(CSV_CELL);
         row_end(file);
     }
     return result_file_finish(file, error);
@@ -449,20 +471,13 @@ write_pairs(const Replay *self, const char *folder, GError **error)
 static gboolean
 write_requests(const Replay *self, const char *folder, GError **error)
 {
-    g_autoptr(ResultFile) file = result_file_new(folder, "replay-requests.csv");
+    g_autoptr(ResultFile) file = result_file_new(folder, replay_requests_table.file);
     g_autoptr(GArray) sums = request_sums(self, TRUE);
 
-    g_string_append(file->text,
-                    "client,verb,resource,recorded,simulated,recorded_failed,simulated_failed\n");
+    row_header(file, &replay_requests_table);
     for (unsigned i = 0; i < sums->len; i++) {
         const RequestSum *sum = &g_array_index(sums, RequestSum, i);
-        row_csv_text(file, sum->client);
-        row_csv_text(file, sum->verb);
-        row_csv_text(file, sum->resource);
-        row_csv_integer(file, sum->count[0]);
-        row_csv_integer(file, sum->count[1]);
-        row_csv_integer(file, sum->failed[0]);
-        row_csv_integer(file, sum->failed[1]);
+        SUM_COLUMNS(CSV_CELL);
         row_end(file);
     }
     return result_file_finish(file, error);

@@ -127,6 +127,7 @@ const GPtrArray *replay_notes(const Replay *self);
 /* For people; for programs. (owned) */
 char *replay_table(const Replay *self);
 json_t *replay_json(const Replay *self);
+extern const ResultTable replay_stages_table, replay_objects_table, replay_requests_table;
 /* replay-stages.csv, replay-objects.csv and replay-requests.csv in @folder, which exists. */
 gboolean replay_write_csv(const Replay *self, const char *folder, GError **error);
 

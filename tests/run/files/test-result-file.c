@@ -266,22 +266,31 @@ append_object(ResultFile *file)
     row_end(file);
 }
 
+#define SAMPLE_COLUMNS(X)                                                                          \
+    X("name", text, NULL, "", "a")                                                                 \
+    X("n", count, NULL, "", 1)                                                                     \
+    X("of", maybe_text, NULL, "", NULL)                                                            \
+    X("long", quoted, NULL, "", "b,c")                                                             \
+    X("never", time, NULL, "", TIME_UNSET)                                                         \
+    X("at", time, NULL, "", SIM_SECOND)
+static const ResultTable sample_table =
+    RESULT_TABLE("sample.csv", "", NULL, SAMPLE_COLUMNS(COLUMN));
+
 static void
 rows_have_commas_and_breaks(void **state)
 {
     g_autoptr(ResultFile) file = result_file_new(".", NAME);
 
     (void)state;
-    row_csv_text(file, "a");
-    row_csv_integer(file, -1);
-    row_csv_text(file, "");
-    row_csv_seconds(file, SIM_SECOND);
+    row_header(file, &sample_table);
+    SAMPLE_COLUMNS(CSV_CELL);
     row_end(file);
     append_object(file);
     file->indent = 4;
     append_object(file);
     assert_string_equal(file->text->str,
-                        "a,-1,,1.000000000\n"
+                        "name,n,of,long,never,at\n"
+                        "a,1,,\"b,c\",,1.000000000\n"
                         "{\"name\":\"a\\\"b\",\"times\":[{\"at\":0.000000000},"
                         "{\"at\":1.000000000}],\"none\":{},\"n\":2}\n"
                         "{\n    \"name\": \"a\\\"b\",\n    \"times\": [\n"

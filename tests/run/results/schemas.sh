@@ -26,7 +26,7 @@ result $? "the schemas are sound"
 result $? "kvolsim schema prints them"
 refused 'no such kind of file (scenario, sweep, .*summary.json' schema summery.json
 refused 'no such kind of file' schema ../docs/results.md
-refused 'is of scenario or sweep' schema --reference summary.json
+refused 'is of scenario or sweep, or of a file with columns' schema --reference summary.json
 
 # A schema that lets everything pass proves nothing.
 "$kvolsim" run "$KVOLSIM_SRCDIR/scenarios/zone-outage.yaml" --out "$scratch/run" >"$scratch/out" 2>&1

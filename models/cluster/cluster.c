@@ -18,6 +18,7 @@ model_free(void *data)
     plans_abandon(component);
     if (component->class->clear != NULL)
         component->class->clear(component);
+    component_free_parts(component);
     while (component->workers.head != NULL)
         workers_free(component->workers.head->data);
     event_recorder_free(component->events);
@@ -192,7 +193,11 @@ start_model(Instance *self, unsigned row)
     component->machine = self->machine;
     add_clients(self->cluster, component);
     g_ptr_array_add(self->models, component);
-    class->init(component);
+    component_make_state(component);
+    if (class->init != NULL)
+        class->init(component);
+    if (!class->starts_late)
+        component_start(component);
 }
 
 static void

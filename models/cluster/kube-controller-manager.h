@@ -27,5 +27,9 @@ typedef struct {
     int32_t terminated_pod_gc_threshold;
 } KubeControllerManagerOptions;
 
+/* The place of a flag, for rows of parts. */
+#define KCM_FLAG(member) offsetof(KubeControllerManagerOptions, member)
+#define KCM_SYNCS(kind) .n_flag = KCM_FLAG(concurrent_syncs[kind])
+
 extern const ProcessClass kube_controller_manager_process;
 double kube_controller_manager_client_qps(const void *options, unsigned *burst);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "models/client/leader-election.h"
-#include "models/plan/component.h"
+#include "models/cluster/parts.h"
 #include "models/plan/rules.h"
 
 /* How many instances a process has. */
@@ -114,8 +114,12 @@ struct ModelClass {
     gboolean separate_event_client; /* events have their own token bucket (API-109) */
     double (*client_qps)(const void *options, unsigned *burst);
     const RuleTable *const *rule_tables; /* its decision tables; ends with NULL. NULL: none */
-    void (*init)(void *self);            /* subscribes, makes queues and tickers */
-    void (*clear)(void *self);           /* frees what init() and changes made */
+    const ComponentPart *parts;          /* what it consists of */
+    unsigned n_parts;
+    gboolean starts_late;       /* it calls component_start() itself */
+    void (*init)(void *self);   /* makes what has no row. May be NULL, as the next two */
+    void (*filled)(void *self); /* its parts are made, and no handler has been called */
+    void (*clear)(void *self);  /* frees what has no row */
     /* Carries out a plan's change of the model's own state: the only place where a plan changes it.
      * May be NULL. */
     void (*apply_change)(void *self, const PlanChange *change);

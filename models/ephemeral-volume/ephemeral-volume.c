@@ -160,29 +160,18 @@ claim_event(void *component, const Object *before, const Object *after)
             workers_add(self->workers, pods[i]->key);
 }
 
-static void
-ephemeral_volume_init(void *component)
-{
-    EphemeralVolume *self = component;
-    const KubeControllerManagerOptions *flags = self->base.options;
-    const Cluster *cluster = self->base.cluster;
-    WorkersOptions options = {
-        .name = "ephemeral_volume",
-        .n_workers = (unsigned)flags->concurrent_ephemeralvolume_syncs,
-        .limit = rate_limit_default,
-        .retry = TRUE, /* EPH-6 */
-        .sync = ephemeral_volume_sync_pod,
-    };
-
-    self->workers = workers_new(&self->base, &options);
-    self->pods = process_informer(self->base.process, KIND_POD, NULL);
-    self->pods_by_claim = informer_add_index(self->pods, index_pods_by_claim);
-    self->claims = process_informer(self->base.process, KIND_CLAIM, NULL);
-    if (!release_has_gate(cluster_release(cluster), "GenericEphemeralVolume"))
-        return;
-    informer_add_handler(self->pods, pod_event, self);
-    informer_add_handler(self->claims, claim_event, self);
-}
+#define SELF EphemeralVolume
+static const ComponentPart parts[] = {
+    HAS_INFORMER(pods, KIND_POD, WITH_INDEX(pods_by_claim, index_pods_by_claim)),
+    HAS_INFORMER(claims, KIND_CLAIM),
+    HAS_WORKERS(workers,
+                "ephemeral_volume",
+                ephemeral_volume_sync_pod, /* EPH-6 */
+                .n_flag = KCM_FLAG(concurrent_ephemeralvolume_syncs)),
+    PARTS_IF_GATE("GenericEphemeralVolume"),
+    HAS_INFORMER(pods, KIND_POD, .changed = pod_event),
+    HAS_INFORMER(claims, KIND_CLAIM, .changed = claim_event),
+};
 
 const ModelClass ephemeral_volume_class = {
     .name = "ephemeral-volume-controller",
@@ -192,5 +181,5 @@ const ModelClass ephemeral_volume_class = {
     .event_style = EVENTS_CORE,
     .client_qps = kube_controller_manager_client_qps,
     .rule_tables = RULE_TABLES(&claim_rules),
-    .init = ephemeral_volume_init,
+    PARTS(parts),
 };

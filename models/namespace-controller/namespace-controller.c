@@ -6,7 +6,6 @@
 #include "models/cluster/kube-controller-manager.h"
 #include "models/namespace-controller/remaining.h"
 #include "models/plan/plan.h"
-#include "models/workloads/owner-controller.h"
 
 /* Deletes all objects of a namespace that is being deleted, kind by kind, then the namespace:
  * pkg/controller/namespace/namespace_controller.go and
@@ -16,10 +15,6 @@
 #define GRACE_PERIOD (5 * SIM_SECOND)
 /* NSC-5: finalizerEstimateSeconds */
 #define FINALIZER_ESTIMATE (15 * SIM_SECOND)
-
-/* NSC-8: nsControllerRateLimiter() */
-static const RateLimit rate_limit = {
-    .base = 5 * SIM_MS, .max = SIM_MINUTE, .bucket_qps = 10, .bucket_burst = 100};
 
 typedef struct {
     Component base;
@@ -261,23 +256,22 @@ client_qps(const void *options, unsigned *burst)
     return 20 * qps;
 }
 
-static void
-init(void *data)
-{
-    NamespaceController *self = data;
-    const KubeControllerManagerOptions *options = self->base.options;
-
-    self->namespaces = process_informer(self->base.process, KIND_NAMESPACE, NULL);
-    self->workers =
-        owner_workers_new(&self->base, "namespace", options->concurrent_syncs[KIND_NAMESPACE],
-                          rate_limit, decide_namespace);
-    informer_add_handler(self->namespaces, namespace_changed, self);
-}
+#define SELF NamespaceController
+static const ComponentPart parts[] = {
+    HAS_INFORMER(namespaces, KIND_NAMESPACE, .changed = namespace_changed),
+    HAS_WORKERS(
+        workers,
+        "namespace",
+        decide_namespace,
+        KCM_SYNCS(KIND_NAMESPACE),
+        /* NSC-8: nsControllerRateLimiter() */
+        .limit = {.base = 5 * SIM_MS, .max = SIM_MINUTE, .bucket_qps = 10, .bucket_burst = 100}),
+};
 
 const ModelClass namespace_controller_class = {
     .name = "namespace-controller",
     .process = &kube_controller_manager_process,
     .size = sizeof(NamespaceController),
     .client_qps = client_qps,
-    .init = init,
+    PARTS(parts),
 };

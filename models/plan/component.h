@@ -46,11 +46,12 @@ struct Component {
     unsigned replica; /* of several of its process: 0, 1, ... */
     const ObjectKey *pod;   /* PER_DRIVER: the Pod it runs in; NULL: in none of the cluster's */
     LeaderElector *elector; /* PER_DRIVER: the component's, made by its Sidecar; NULL: none */
-    uint64_t order; /* for tickers: unique, registry order then instance; + k for a model's k-th
-                       ticker, k < 16 */
-    GQueue plans;   /* of Plan, under way */
-    GQueue workers; /* of Workers, in the order made */
-    void **disk;    /* its state on the machine's disk: survives crashes; NULL at first */
+    uint64_t order;    /* for tickers: unique, registry order then instance; + k for a model's k-th
+                          ticker, k < 16 */
+    GQueue plans;      /* of Plan, under way */
+    GQueue workers;    /* of Workers, in the order made */
+    GPtrArray *wakers; /* (owned): of rows that wake workers; NULL: none */
+    void **disk;       /* its state on the machine's disk: survives crashes; NULL at first */
     gboolean
         started_late; /* started after a crash: its informers are synced, its memory is empty */
     uint16_t label;   /* its class's name in the log of causes */

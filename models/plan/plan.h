@@ -287,7 +287,9 @@ typedef struct Workers Workers;
 typedef struct {
     const char *name; /* of the queue, in metrics; static */
     unsigned n_workers;
+    size_t n_flag;   /* an int32_t in the process's options, in place of n_workers; 0: none */
     RateLimit limit; /* of retries */
+    RateLimit (*limit_of)(const void *process_options); /* in place of limit; NULL: none */
     gboolean
         retry; /* queues the key of a failed plan again, rate limited; else drops it (PVC-10) */
     unsigned retries_max; /* after so many consecutive retries the key is dropped until it is added

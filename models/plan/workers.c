@@ -107,7 +107,7 @@ workers_new(Component *component, const WorkersOptions *options)
         .sim = component->sim,
         .name = options->name,
         .job = process_job(component->process),
-        .limit = options->limit,
+        .limit = options->limit_of == NULL ? options->limit : options->limit_of(component->options),
         .ready = workers_ready,
         .fails_again = options->fails_again != NULL ? fails_again : NULL,
         .self = self,
@@ -116,6 +116,8 @@ workers_new(Component *component, const WorkersOptions *options)
     g_autofree char *label = g_strdup_printf("%s/%s", component->name, options->name);
     self->component = component;
     self->options = *options;
+    if (options->n_flag != 0)
+        self->options.n_workers = G_STRUCT_MEMBER(unsigned, component->options, options->n_flag);
     self->label = sim_label(component->sim, label);
     queue_options.label = self->label;
     self->queue = work_queue_new(&queue_options);

@@ -6,25 +6,41 @@
 #include "models/plan/rules.h"
 
 typedef struct {
-    Component base;
+    Protection head;
     Informer *volumes;
     Workers *workers;
-    const char *finalizer; /* interned */
 } PvProtection;
 
 gboolean
-protection_has_work(const Object *object, const char *finalizer)
+protection_has_work(const void *protection, const Object *object)
 {
-    return object_is_deleted(object) == object_has_finalizer(object, finalizer);
+    const Protection *self = protection;
+
+    return object_is_deleted(object) == object_has_finalizer(object, self->finalizer);
 }
 
 uint32_t
-protection_facts(const Object *object, const char *finalizer)
+protection_facts(const Protection *self, const Object *object)
 {
     if (object == NULL)
         return 0;
     return SEEN | (object_is_deleted(object) ? GOING : 0u) |
-           (object_has_finalizer(object, finalizer) ? GUARDED : 0u);
+           (object_has_finalizer(object, self->finalizer) ? GUARDED : 0u);
+}
+
+void
+protection_plan(const Protection *self,
+                Plan *plan,
+                const Object *object,
+                gboolean is_used,
+                const RuleTable *rules)
+{
+    int then = plan_judge(plan, rules, protection_facts(self, object) | (is_used ? USED : 0));
+
+    if (then != FINALIZER_STAYS)
+        plan_update(plan, object,
+                    then == FINALIZER_ADD ? edit_add_finalizer : edit_remove_finalizer,
+                    self->finalizer, PLAN_STOP);
 }
 
 /* processPV(). A claimRef alone protects nothing (PROT-12). */
@@ -45,44 +61,17 @@ decide_volume(const void *component, Plan *plan)
 {
     const PvProtection *self = component;
     const Object *seen = informer_get(self->volumes, plan_key(plan));
-    uint32_t facts = protection_facts(seen, self->finalizer);
+    gboolean is_used = seen != NULL && VOLUME_CONST(seen)->phase == VOLUME_BOUND;
 
-    facts |= seen != NULL && VOLUME_CONST(seen)->phase == VOLUME_BOUND ? USED : 0;
-    const Rule *rule = rules_find(&volume_rules, facts, NULL);
-    plan_because(plan, rule->id);
-    if (rule->then != FINALIZER_STAYS)
-        plan_update(plan, seen,
-                    rule->then == FINALIZER_ADD ? edit_add_finalizer : edit_remove_finalizer,
-                    self->finalizer, PLAN_STOP);
+    protection_plan(&self->head, plan, seen, is_used, &volume_rules);
 }
 
-static void
-volume_event(void *component, const Object *before, const Object *after)
-{
-    PvProtection *self = component;
-
-    (void)before;
-    if (after != NULL && protection_has_work(after, self->finalizer))
-        workers_add(self->workers, after->key);
-}
-
-static void
-pv_protection_init(void *component)
-{
-    PvProtection *self = component;
-    WorkersOptions options = {
-        .name = "pvprotection",
-        .n_workers = 1,
-        .limit = rate_limit_default,
-        .retry = TRUE, /* PROT-13 */
-        .sync = decide_volume,
-    };
-
-    self->finalizer = strings_intern(self->base.strings, FINALIZER_PV_PROTECTION);
-    self->workers = workers_new(&self->base, &options);
-    self->volumes = process_informer(self->base.process, KIND_VOLUME, NULL);
-    informer_add_handler(self->volumes, volume_event, self);
-}
+#define SELF PvProtection
+static const ComponentPart parts[] = {
+    HAS_TEXT(head.finalizer, FINALIZER_PV_PROTECTION),
+    HAS_INFORMER(volumes, KIND_VOLUME, WAKES_IF(workers, protection_has_work)),
+    HAS_WORKERS(workers, "pvprotection", decide_volume, .n_workers = 1), /* PROT-13 */
+};
 
 const ModelClass pv_protection_class = {
     .name = "pv-protection-controller",
@@ -90,5 +79,5 @@ const ModelClass pv_protection_class = {
     .size = sizeof(PvProtection),
     .client_qps = kube_controller_manager_client_qps,
     .rule_tables = RULE_TABLES(&volume_rules),
-    .init = pv_protection_init,
+    PARTS(parts),
 };

@@ -21,11 +21,10 @@ typedef struct {
 } Batch;
 
 typedef struct {
-    Component base;
+    Protection head;
     Informer *claims, *pods;
     InformerIndex *pods_by_claim;
-    const char *finalizer; /* interned */
-    gboolean is_batching;  /* else each claim has a list of its own (PROT-22) */
+    gboolean is_batching; /* else each claim has a list of its own (PROT-22) */
     WorkQueue *queue;
     SimEventId collecting; /* 0: not */
     GHashTable *waiting;   /* namespace -> Batch, borrowed from @batches */
@@ -91,7 +90,7 @@ pod_uses(const PvcProtection *self, const Object *object, const Object *claim)
         !strings_same(object->key->namespace, claim->key->namespace))
         return FALSE;
     for (unsigned i = 0; i < pod->volumes->n_items; i++)
-        if (volume_uses(self->base.objects, pod, &pod->volumes->items[i], claim))
+        if (volume_uses(self->head.base.objects, pod, &pod->volumes->items[i], claim))
             return TRUE;
     return FALSE;
 }
@@ -114,7 +113,7 @@ add_claims_of(const PvcProtection *self, GHashTable *used, const Object *pod)
     const PodVolumes *volumes = POD_CONST(pod)->volumes;
 
     for (unsigned i = 0; volumes != NULL && i < volumes->n_items; i++) {
-        ObjectKey *key = pod_claim_key(self->base.objects, POD_CONST(pod), &volumes->items[i]);
+        ObjectKey *key = pod_claim_key(self->head.base.objects, POD_CONST(pod), &volumes->items[i]);
         const Object *claim = informer_get(self->claims, key);
         if (claim != NULL && pod_uses(self, pod, claim))
             g_hash_table_add(used, key);
@@ -202,7 +201,7 @@ decide_listed(const void *component, Plan *plan)
     }
     const Object *claim = informer_get(self->claims, plan_key(plan));
     if (claim != NULL && !in_use)
-        plan_update(plan, claim, edit_remove_finalizer, self->finalizer, PLAN_STOP);
+        plan_update(plan, claim, edit_remove_finalizer, self->head.finalizer, PLAN_STOP);
 }
 
 static void
@@ -210,7 +209,7 @@ decide_claim(const void *component, Plan *plan)
 {
     const PvcProtection *self = component;
     const Object *claim = informer_get(self->claims, plan_key(plan));
-    uint32_t facts = protection_facts(claim, self->finalizer);
+    uint32_t facts = protection_facts(&self->head, claim);
 
     facts |= claim != NULL && known_pod_uses(self, claim) ? USED : 0;
     facts |= self->listed ? LISTED : 0;
@@ -221,10 +220,10 @@ decide_claim(const void *component, Plan *plan)
     case FINALIZER_STAYS:
         return;
     case FINALIZER_ADD:
-        plan_update(plan, claim, edit_add_finalizer, self->finalizer, PLAN_STOP);
+        plan_update(plan, claim, edit_add_finalizer, self->head.finalizer, PLAN_STOP);
         return;
     case FINALIZER_REMOVE:
-        plan_update(plan, claim, edit_remove_finalizer, self->finalizer, PLAN_STOP);
+        plan_update(plan, claim, edit_remove_finalizer, self->head.finalizer, PLAN_STOP);
         return;
     case FINALIZER_LIST_PODS:
         plan_list(plan, KIND_POD, PLAN_STOP);
@@ -290,7 +289,7 @@ next_entry(PvcProtection *self)
 static void
 run_worker(PvcProtection *self)
 {
-    Sim *sim = self->base.sim;
+    Sim *sim = self->head.base.sim;
     SimCauseId run_by = sim_cause(sim);
 
     if (self->running)
@@ -299,7 +298,7 @@ run_worker(PvcProtection *self)
     while (!self->busy && next_entry(self)) {
         const Entry *entry = batch_entry(self->batch, self->at);
         PlanStart start = {
-            .component = &self->base,
+            .component = &self->head.base,
             .decide = decide_claim,
             .key = entry->key,
             .done = claim_processed,
@@ -353,7 +352,7 @@ queue_ready(void *component)
     PvcProtection *self = component;
 
     if (self->collecting == 0)
-        self->collecting = sim_after(self->base.sim, 0, &collect_event, self, WAIT_NONE);
+        self->collecting = sim_after(self->head.base.sim, 0, &collect_event, self, WAIT_NONE);
 }
 
 /* ---- Events ---- */
@@ -364,7 +363,7 @@ claim_event(void *component, const Object *before, const Object *after)
     PvcProtection *self = component;
 
     (void)before;
-    if (after != NULL && protection_has_work(after, self->finalizer))
+    if (after != NULL && protection_has_work(self, after))
         work_queue_add(self->queue, (ObjectKey *)after->key);
 }
 
@@ -385,7 +384,7 @@ enqueue_claims(PvcProtection *self, const Pod *pod, gboolean is_gone)
         return;
     for (unsigned i = 0; i < pod->volumes->n_items; i++)
         work_queue_add(self->queue,
-                       pod_claim_key(self->base.objects, pod, &pod->volumes->items[i]));
+                       pod_claim_key(self->head.base.objects, pod, &pod->volumes->items[i]));
 }
 
 static void
@@ -407,25 +406,15 @@ static void
 pvc_protection_init(void *component)
 {
     PvcProtection *self = component;
-    Process *process = self->base.process;
-    WorkQueueOptions options = {
-        .sim = self->base.sim,
+
+    self->is_batching = cluster_release(self->head.base.cluster)->minor >= 32;
+    self->queue = work_queue_new(&(WorkQueueOptions){
+        .sim = self->head.base.sim,
         .name = "pvcprotection",
         .limit = rate_limit_default,
         .ready = queue_ready,
         .self = self,
-    };
-
-    self->finalizer = strings_intern(self->base.strings, FINALIZER_PVC_PROTECTION);
-    self->is_batching = cluster_release(self->base.cluster)->minor >= 32;
-    self->queue = work_queue_new(&options);
-    self->waiting = g_hash_table_new(g_direct_hash, g_direct_equal);
-    g_queue_init(&self->batches);
-    self->pods = process_informer(process, KIND_POD, NULL);
-    self->pods_by_claim = informer_add_index(self->pods, index_pods_by_claim);
-    self->claims = process_informer(process, KIND_CLAIM, NULL);
-    informer_add_handler(self->claims, claim_event, self);
-    informer_add_handler(self->pods, pod_event, self);
+    });
 }
 
 static void
@@ -433,12 +422,20 @@ pvc_protection_clear(void *component)
 {
     PvcProtection *self = component;
 
-    sim_cancel(self->base.sim, self->collecting);
-    g_clear_pointer(&self->batch, batch_free);
+    sim_cancel(self->head.base.sim, self->collecting);
     g_queue_clear_full(&self->batches, batch_free);
-    g_clear_pointer(&self->waiting, g_hash_table_unref);
-    g_clear_pointer(&self->queue, work_queue_free);
 }
+
+#define SELF PvcProtection
+static const ComponentPart parts[] = {
+    HAS_TEXT(head.finalizer, FINALIZER_PVC_PROTECTION),
+    HAS_TABLE(waiting, NULL),
+    HAS_STATE(queue, NULL, work_queue_free),
+    HAS_STATE(batch, NULL, batch_free),
+    HAS_INFORMER(pods, KIND_POD, WITH_INDEX(pods_by_claim, index_pods_by_claim)),
+    HAS_INFORMER(claims, KIND_CLAIM, .changed = claim_event),
+    HAS_INFORMER(pods, KIND_POD, .changed = pod_event),
+};
 
 const ModelClass pvc_protection_class = {
     .name = "pvc-protection-controller",
@@ -446,6 +443,7 @@ const ModelClass pvc_protection_class = {
     .size = sizeof(PvcProtection),
     .client_qps = kube_controller_manager_client_qps,
     .rule_tables = RULE_TABLES(&claim_rules),
+    PARTS(parts),
     .init = pvc_protection_init,
     .clear = pvc_protection_clear,
     .apply_change = pvc_protection_apply_change,

@@ -35,7 +35,20 @@ typedef enum {
     FINALIZER_LIST_PODS, /* to find out */
 } FinalizerAction;
 
+/* The head of the three. */
+typedef struct {
+    Component base;
+    const char *finalizer; /* interned */
+} Protection;
+
 /* All but USED. @object NULL: none of them */
-uint32_t protection_facts(const Object *object, const char *finalizer);
-/* PROT-10, PROT-20: it is deleted and has the finalizer still, or it is not and lacks it. */
-gboolean protection_has_work(const Object *object, const char *finalizer);
+uint32_t protection_facts(const Protection *self, const Object *object);
+/* PROT-10, PROT-20: it is deleted and has the finalizer still, or it is not and lacks it.
+ * @protection: its Protection, as in WAKES_IF() */
+gboolean protection_has_work(const void *protection, const Object *object);
+/* Adds or removes the finalizer of @object, as @rules say. */
+void protection_plan(const Protection *self,
+                     Plan *plan,
+                     const Object *object,
+                     gboolean is_used,
+                     const RuleTable *rules);

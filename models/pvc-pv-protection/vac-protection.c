@@ -12,11 +12,10 @@
 #define NAMES_MAX 3 /* of a claim: wanted, current, and the target of a change */
 
 typedef struct {
-    Component base;
+    Protection head;
     Informer *classes, *volumes, *claims; /* NULL: the gate is off */
     InformerIndex *volumes_by_class, *claims_by_class;
     Workers *workers;
-    const char *finalizer; /* interned */
 } VacProtection;
 
 /* The classes that a volume or claim names: VAC-12. */
@@ -81,23 +80,9 @@ decide_class(const void *component, Plan *plan)
 {
     const VacProtection *self = component;
     const Object *seen = informer_get(self->classes, plan_key(plan));
-    uint32_t facts = protection_facts(seen, self->finalizer);
+    gboolean is_named = seen != NULL && is_used(self, object_name(seen));
 
-    facts |= seen != NULL && is_used(self, object_name(seen)) ? USED : 0;
-    int then = plan_judge(plan, &class_rules, facts);
-    if (then != FINALIZER_STAYS)
-        plan_update(plan, seen, then == FINALIZER_ADD ? edit_add_finalizer : edit_remove_finalizer,
-                    self->finalizer, PLAN_STOP);
-}
-
-static void
-class_event(void *component, const Object *before, const Object *after)
-{
-    VacProtection *self = component;
-
-    (void)before;
-    if (after != NULL && protection_has_work(after, self->finalizer))
-        workers_add(self->workers, after->key);
+    protection_plan(&self->head, plan, seen, is_named, &class_rules);
 }
 
 /* VAC-13: the classes that it no longer names. A new volume or claim queues none. */
@@ -114,36 +99,21 @@ user_event(void *component, const Object *before, const Object *after)
             k++;
         if (k == n_new)
             workers_add(self->workers,
-                        objects_key(self->base.objects, KIND_ATTRIBUTES_CLASS, NULL, old[i]));
+                        objects_key(self->head.base.objects, KIND_ATTRIBUTES_CLASS, NULL, old[i]));
     }
 }
 
-static void
-vac_protection_init(void *component)
-{
-    VacProtection *self = component;
-    Process *process = self->base.process;
-    WorkersOptions options = {
-        .name = "vac_protection",
-        .n_workers = 1,
-        .limit = rate_limit_default,
-        .retry = TRUE,
-        .sync = decide_class,
-    };
-
-    if (!release_has_gate(cluster_release(self->base.cluster), "VolumeAttributesClass"))
-        return;
-    self->finalizer = strings_intern(self->base.strings, FINALIZER_VAC_PROTECTION);
-    self->workers = workers_new(&self->base, &options);
-    self->classes = process_informer(process, KIND_ATTRIBUTES_CLASS, NULL);
-    self->volumes = process_informer(process, KIND_VOLUME, NULL);
-    self->claims = process_informer(process, KIND_CLAIM, NULL);
-    self->volumes_by_class = informer_add_index(self->volumes, index_by_class);
-    self->claims_by_class = informer_add_index(self->claims, index_by_class);
-    informer_add_handler(self->classes, class_event, self);
-    informer_add_handler(self->volumes, user_event, self);
-    informer_add_handler(self->claims, user_event, self);
-}
+#define SELF VacProtection
+static const ComponentPart parts[] = {
+    HAS_TEXT(head.finalizer, FINALIZER_VAC_PROTECTION),
+    PARTS_IF_GATE("VolumeAttributesClass"),
+    HAS_INFORMER(classes, KIND_ATTRIBUTES_CLASS, WAKES_IF(workers, protection_has_work)),
+    HAS_INFORMER(
+        volumes, KIND_VOLUME, WITH_INDEX(volumes_by_class, index_by_class), .changed = user_event),
+    HAS_INFORMER(
+        claims, KIND_CLAIM, WITH_INDEX(claims_by_class, index_by_class), .changed = user_event),
+    HAS_WORKERS(workers, "vac_protection", decide_class, .n_workers = 1),
+};
 
 const ModelClass vac_protection_class = {
     .name = "vac-protection-controller",
@@ -151,5 +121,5 @@ const ModelClass vac_protection_class = {
     .size = sizeof(VacProtection),
     .client_qps = kube_controller_manager_client_qps,
     .rule_tables = RULE_TABLES(&class_rules),
-    .init = vac_protection_init,
+    PARTS(parts),
 };

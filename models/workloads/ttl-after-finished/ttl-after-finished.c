@@ -4,7 +4,6 @@
 #include "models/api/workload.h"
 #include "models/cluster/kube-controller-manager.h"
 #include "models/plan/plan.h"
-#include "models/workloads/owner-controller.h"
 
 /* Deletes Jobs ttlSecondsAfterFinished after their end (WL-87): pkg/controller/ttlafterfinished. */
 
@@ -96,34 +95,28 @@ decide_job(const void *data, Plan *plan)
     plan_then(plan, decide_delete);
 }
 
-static void
-job_changed(void *data, const Object *before, const Object *after)
+static gboolean
+job_is_limited(const void *data, const Object *job)
 {
     const TtlController *self = data;
 
-    (void)before;
-    if (after != NULL && judge(JOB_CONST(after), sim_now(self->base.sim)) != TTL_LEAVE)
-        workers_add(self->workers, after->key);
+    return judge(JOB_CONST(job), sim_now(self->base.sim)) != TTL_LEAVE;
 }
 
-static void
-init(void *data)
-{
-    TtlController *self = data;
-    const KubeControllerManagerOptions *options = self->base.options;
-
-    self->jobs = process_informer(self->base.process, KIND_JOB, NULL);
-    self->workers = owner_workers_new(&self->base, "ttl_jobs_to_delete",
-                                      options->concurrent_ttl_after_finished_syncs,
-                                      rate_limit_default, decide_job);
-    informer_add_handler(self->jobs, job_changed, self);
-}
+#define SELF TtlController
+static const ComponentPart parts[] = {
+    HAS_INFORMER(jobs, KIND_JOB, WAKES_IF(workers, job_is_limited)),
+    HAS_WORKERS(workers,
+                "ttl_jobs_to_delete",
+                decide_job,
+                .n_flag = KCM_FLAG(concurrent_ttl_after_finished_syncs)),
+};
 
 const ModelClass ttl_after_finished_class = {
     .name = "ttl-after-finished-controller",
     .process = &kube_controller_manager_process,
     .size = sizeof(TtlController),
     .client_qps = kube_controller_manager_client_qps,
-    .init = init,
+    PARTS(parts),
     .rule_tables = (const RuleTable *const[]){&ttl_rules, NULL},
 };

@@ -54,6 +54,12 @@ informer_find(const Informer *self, const char *namespace, const char *name)
     return key == NULL ? NULL : informer_get(self, key);
 }
 
+ObjectKind
+informer_kind(const Informer *self)
+{
+    return self->kind;
+}
+
 unsigned
 informer_count(const Informer *self)
 {

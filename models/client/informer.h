@@ -17,6 +17,7 @@ void informer_add_handler(Informer *self, InformerHandler handler, void *data);
 const Object *informer_get(const Informer *self, const ObjectKey *key);
 /* The same by name. @namespace: NULL: the kind has none; @name: NULL: finds nothing */
 const Object *informer_find(const Informer *self, const char *namespace, const char *name);
+ObjectKind informer_kind(const Informer *self);
 /* How many objects the cache holds. */
 unsigned informer_count(const Informer *self);
 /* Puts the answer to the controller's own write into the cache (CGO-19), without a call of the

@@ -15,41 +15,6 @@ owner_state_free(void *data)
     g_free(state);
 }
 
-void
-owner_controller_init(OwnerController *self,
-                      ObjectKind kind,
-                      size_t state_size,
-                      GDestroyNotify state_free)
-{
-    self->kind = kind;
-    self->owners = process_informer(self->base.process, kind, NULL);
-    self->pods = process_informer(self->base.process, KIND_POD, NULL);
-    self->pods_by_controller = informer_add_index(self->pods, index_by_controller);
-    self->orphans = informer_add_index(self->pods, index_orphans);
-    self->states = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, state_free);
-    self->state_size = state_size;
-}
-
-void
-owner_controller_clear(void *controller)
-{
-    OwnerController *self = controller;
-
-    g_hash_table_unref(self->states);
-}
-
-Workers *
-owner_workers_new(Component *component, const char *name, int n, RateLimit limit, PlanDecide sync)
-{
-    return workers_new(component, &(WorkersOptions){
-                                      .name = name,
-                                      .n_workers = (unsigned)n,
-                                      .limit = limit,
-                                      .retry = TRUE,
-                                      .sync = sync,
-                                  });
-}
-
 static const LabelSelector *
 selector_of(const Object *object)
 {
@@ -89,21 +54,15 @@ wake_when_available(Workers *workers,
 }
 
 void
-wake_object(void *workers, const Object *before, const Object *after)
-{
-    workers_add(workers, (before != NULL ? before : after)->key);
-}
-
-void
 owner_changed(void *controller, const Object *before, const Object *after)
 {
     OwnerController *self = controller;
 
-    wake_object(self->workers, before, after);
+    workers_add(self->workers, (before != NULL ? before : after)->key);
     if (after == NULL)
         g_hash_table_remove(self->states, before->key);
     else if (g_hash_table_lookup(self->states, after->key) == NULL)
-        g_hash_table_insert(self->states, (void *)after->key, g_malloc0(self->state_size));
+        g_hash_table_insert(self->states, (void *)after->key, g_new0(OwnerState, 1));
 }
 
 static void
@@ -155,8 +114,9 @@ void
 owned_pod_changed(void *controller, const Object *before, const Object *after)
 {
     const OwnerController *self = controller;
-    const ObjectKey *was = before == NULL ? NULL : controller_of_kind(before, self->kind);
-    const ObjectKey *is = after == NULL ? NULL : controller_of_kind(after, self->kind);
+    ObjectKind kind = informer_kind(self->owners);
+    const ObjectKey *was = before == NULL ? NULL : controller_of_kind(before, kind);
+    const ObjectKey *is = after == NULL ? NULL : controller_of_kind(after, kind);
 
     if (was != NULL && was != is)
         pod_went(self, was, before->key);

@@ -16,28 +16,22 @@ typedef struct {
 
 void owner_state_free(void *state);
 
-/* The struct of such a controller begins with it. */
+/* The struct of such a controller begins with it, as its head. */
 typedef struct {
     Component base;
-    ObjectKind kind; /* of the owners */
     Informer *owners, *pods;
     InformerIndex *pods_by_controller, *orphans;
     Workers *workers;
     GHashTable *states; /* ObjectKey of an owner -> its state */
-    size_t state_size;  /* for owner_changed() */
 } OwnerController;
 
-/* Makes everything but the workers. */
-void owner_controller_init(OwnerController *self,
-                           ObjectKind kind,
-                           size_t state_size,
-                           GDestroyNotify state_free);
-/* A ModelClass.clear */
-void owner_controller_clear(void *controller);
-
-/* A failed sync is tried again. @n: from a flag, positive */
-Workers *
-owner_workers_new(Component *component, const char *name, int n, RateLimit limit, PlanDecide sync);
+/* Its parts, but for the workers: several rows of one part of a component. */
+#define HAS_OWNERS(kind, owner_handler, free_state)                                                \
+    HAS_TABLE(head.states, free_state), HAS_INFORMER(head.owners, kind, .changed = owner_handler)
+#define HAS_OWNED_PODS(handler)                                                                    \
+    HAS_INFORMER(head.pods, KIND_POD, WITH_INDEX(head.pods_by_controller, index_by_controller)),   \
+        HAS_INFORMER(head.pods, KIND_POD, WITH_INDEX(head.orphans, index_orphans),                 \
+                     .changed = handler)
 
 /* Returns: (borrowed): the next workload or budget whose selector matches @object, in its
  * namespace; NULL: no more */
@@ -51,12 +45,9 @@ void wake_when_available(Workers *workers,
                          const Object *pod,
                          SimTime now);
 
-/* A handler of an informer: wakes the object. */
-void wake_object(void *workers, const Object *before, const Object *after);
-
 /* ---- Handlers of informers, of ReplicaSets and DaemonSets ---- */
 
-/* Wakes the owner; makes or frees its state. */
+/* Wakes the owner; makes an OwnerState of zeros, or frees its state. */
 void owner_changed(void *controller, const Object *before, const Object *after);
 /* Wakes the owners of a pod, and the owners that would adopt it. A pod counts as gone as soon as
  * it is being deleted (WL-76). */

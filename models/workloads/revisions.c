@@ -11,14 +11,6 @@ number_of(const Object *revision)
     return CONTROLLER_REVISION(revision)->revision;
 }
 
-void
-revisions_init(Revisions *self, Component *component)
-{
-    self->objects = component->objects;
-    self->informer = process_informer(component->process, KIND_CONTROLLER_REVISION, NULL);
-    self->by_owner = informer_add_index(self->informer, index_by_controller);
-}
-
 const Object *const *
 revisions_of(const Revisions *self, const ObjectKey *owner, unsigned *n)
 {
@@ -82,6 +74,7 @@ edit_number(Object *object, const void *number)
 
 gboolean
 revisions_plan_newest(const Revisions *self,
+                      Objects *objects,
                       Plan *plan,
                       const Object *owner,
                       const PodTemplate *template,
@@ -97,7 +90,7 @@ revisions_plan_newest(const Revisions *self,
         if (all[i]->key != key)
             *number = MAX(*number, number_of(all[i]) + 1);
     if (own == NULL)
-        plan_create(plan, revision_new(self->objects, owner, template, key, *number),
+        plan_create(plan, revision_new(objects, owner, template, key, *number),
                     PLAN_EXISTS_IS_FINE);
     else if (number_of(own) < *number) /* an older template has come back */
         plan_update(plan, own, edit_number, number, PLAN_STOP);

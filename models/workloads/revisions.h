@@ -13,12 +13,15 @@
 
 /* A controller's view of revisions. */
 typedef struct {
-    Objects *objects;
     Informer *informer;
     InformerIndex *by_owner;
 } Revisions;
 
-void revisions_init(Revisions *self, Component *component);
+/* ... as a part of it. */
+#define HAS_REVISIONS(member)                                                                      \
+    HAS_INFORMER(member.informer, KIND_CONTROLLER_REVISION,                                        \
+                 WITH_INDEX(member.by_owner, index_by_controller))
+
 /* The revisions of @owner. */
 const Object *const *revisions_of(const Revisions *self, const ObjectKey *owner, unsigned *n);
 /* The newest revision of @owner with this template; NULL: none. */
@@ -36,6 +39,7 @@ Object *revision_new(Objects *objects,
 /* Steps that make @key, the revision of @template, the newest of @owner. Returns: whether there are
  * any */
 gboolean revisions_plan_newest(const Revisions *self,
+                               Objects *objects,
                                Plan *plan,
                                const Object *owner,
                                const PodTemplate *template,

@@ -9,7 +9,6 @@
 #include "models/cluster/kube-controller-manager.h"
 #include "models/plan/plan.h"
 #include "models/workloads/cron-job/due.h"
-#include "models/workloads/owner-controller.h"
 #include "models/workloads/pods.h"
 
 /* pkg/controller/cronjob/cronjob_controllerv2.go: a sync removes old Jobs, brings the list of
@@ -704,21 +703,16 @@ job_changed(void *data, const Object *before, const Object *after)
         wake_owner(self, after);
 }
 
-static void
-init(void *data)
-{
-    CronJobController *self = data;
-    const KubeControllerManagerOptions *options = self->base.options;
-
-    self->cron_jobs = process_informer(self->base.process, KIND_CRON_JOB, NULL);
-    self->jobs = process_informer(self->base.process, KIND_JOB, NULL);
-    self->jobs_by_controller = informer_add_index(self->jobs, index_by_controller);
-    self->workers =
-        owner_workers_new(&self->base, "cronjob", options->concurrent_syncs[KIND_CRON_JOB],
-                          rate_limit_default, decide_cron_job);
-    informer_add_handler(self->jobs, job_changed, self);
-    informer_add_handler(self->cron_jobs, cron_job_changed, self);
-}
+#define SELF CronJobController
+static const ComponentPart parts[] = {
+    HAS_INFORMER(cron_jobs, KIND_CRON_JOB),
+    HAS_INFORMER(jobs,
+                 KIND_JOB,
+                 WITH_INDEX(jobs_by_controller, index_by_controller),
+                 .changed = job_changed),
+    HAS_INFORMER(cron_jobs, KIND_CRON_JOB, .changed = cron_job_changed),
+    HAS_WORKERS(workers, "cronjob", decide_cron_job, KCM_SYNCS(KIND_CRON_JOB)),
+};
 
 const ModelClass cron_job_controller_class = {
     .name = "cronjob-controller",
@@ -726,6 +720,6 @@ const ModelClass cron_job_controller_class = {
     .size = sizeof(CronJobController),
     .event_source = "cronjob-controller",
     .client_qps = kube_controller_manager_client_qps,
-    .init = init,
+    PARTS(parts),
     .rule_tables = (const RuleTable *const[]){&due_rules, NULL},
 };

@@ -15,6 +15,17 @@ set_state_free(void *data)
     owner_state_free(state);
 }
 
+/* Its state is a DaemonState. */
+static void
+set_changed(void *data, const Object *before, const Object *after)
+{
+    GHashTable *states = ((DaemonSetController *)data)->head.states;
+
+    if (after != NULL && g_hash_table_lookup(states, after->key) == NULL)
+        g_hash_table_insert(states, (void *)after->key, g_new0(DaemonState, 1));
+    owner_changed(data, before, after);
+}
+
 static void
 sync_clear(void *data)
 {
@@ -183,23 +194,14 @@ decide_set(const void *data, Plan *plan)
     plan_then(plan, daemon_decide_nodes);
 }
 
-static void
-init(void *data)
-{
-    DaemonSetController *self = data;
-    const KubeControllerManagerOptions *options = self->head.base.options;
-    Process *process = self->head.base.process;
-
-    owner_controller_init(&self->head, KIND_DAEMON_SET, sizeof(DaemonState), set_state_free);
-    self->nodes = process_informer(process, KIND_NODE, NULL);
-    revisions_init(&self->revisions, &self->head.base);
-    self->head.workers =
-        owner_workers_new(&self->head.base, "daemonset", options->concurrent_syncs[KIND_DAEMON_SET],
-                          rate_limit_default, decide_set);
-    informer_add_handler(self->head.owners, owner_changed, self);
-    informer_add_handler(self->head.pods, owned_pod_changed, self);
-    informer_add_handler(self->nodes, node_changed, self);
-}
+#define SELF DaemonSetController
+static const ComponentPart parts[] = {
+    HAS_OWNERS(KIND_DAEMON_SET, set_changed, set_state_free),
+    HAS_OWNED_PODS(owned_pod_changed),
+    HAS_INFORMER(nodes, KIND_NODE, .changed = node_changed),
+    HAS_REVISIONS(revisions),
+    HAS_WORKERS(head.workers, "daemonset", decide_set, KCM_SYNCS(KIND_DAEMON_SET)),
+};
 
 const ModelClass daemon_set_controller_class = {
     .name = "daemonset-controller",
@@ -207,8 +209,7 @@ const ModelClass daemon_set_controller_class = {
     .size = sizeof(DaemonSetController),
     .event_source = "daemonset-controller",
     .client_qps = kube_controller_manager_client_qps,
-    .init = init,
-    .clear = owner_controller_clear,
+    PARTS(parts),
     .apply_change = apply_change,
     .rule_tables = (const RuleTable *const[]){&daemon_fit_rules, &daemon_pod_rules,
                                               &daemon_update_rules, NULL},

@@ -28,7 +28,8 @@ daemon_plan_revision(const DaemonSetController *self, Plan *plan, const DaemonSy
     const DaemonSet *set = sync->set;
 
     plan_because(plan, "DS-30");
-    revisions_plan_newest(&self->revisions, plan, &set->meta, set->template, sync->revision);
+    revisions_plan_newest(&self->revisions, self->head.base.objects, plan, &set->meta,
+                          set->template, sync->revision);
 }
 
 static gboolean

@@ -172,32 +172,24 @@ decide_deployment(const void *data, Plan *plan)
     plan_then(plan, decide_owned);
 }
 
-static void
-init(void *data)
-{
-    DeploymentController *self = data;
-    const KubeControllerManagerOptions *options = self->base.options;
-    Process *process = self->base.process;
-
-    self->deployments = process_informer(process, KIND_DEPLOYMENT, NULL);
-    self->sets = process_informer(process, KIND_REPLICA_SET, NULL);
-    self->pods = process_informer(process, KIND_POD, NULL);
-    self->sets_by_controller = informer_add_index(self->sets, index_by_controller);
-    self->orphan_sets = informer_add_index(self->sets, index_orphans);
-    self->pods_by_controller = informer_add_index(self->pods, index_by_controller);
-    self->workers = workers_new(
-        &self->base, &(WorkersOptions){
-                         .name = "deployment",
-                         .n_workers = (unsigned)options->concurrent_syncs[KIND_DEPLOYMENT],
-                         .limit = rate_limit_default,
-                         .retry = TRUE,
-                         .retries_max = RETRIES_MAX,
-                         .sync = decide_deployment,
-                     });
-    informer_add_handler(self->deployments, wake_object, self->workers);
-    informer_add_handler(self->sets, set_changed, self);
-    informer_add_handler(self->pods, pod_changed, self);
-}
+#define SELF DeploymentController
+static const ComponentPart parts[] = {
+    HAS_INFORMER(deployments, KIND_DEPLOYMENT, WAKES(workers)),
+    HAS_INFORMER(sets,
+                 KIND_REPLICA_SET,
+                 WITH_INDEX(sets_by_controller, index_by_controller),
+                 .changed = set_changed),
+    HAS_INFORMER(pods,
+                 KIND_POD,
+                 WITH_INDEX(pods_by_controller, index_by_controller),
+                 .changed = pod_changed),
+    HAS_INFORMER(sets, KIND_REPLICA_SET, WITH_INDEX(orphan_sets, index_orphans)),
+    HAS_WORKERS(workers,
+                "deployment",
+                decide_deployment,
+                KCM_SYNCS(KIND_DEPLOYMENT),
+                .retries_max = RETRIES_MAX),
+};
 
 const ModelClass deployment_controller_class = {
     .name = "deployment-controller",
@@ -205,7 +197,7 @@ const ModelClass deployment_controller_class = {
     .size = sizeof(DeploymentController),
     .event_source = "deployment-controller",
     .client_qps = kube_controller_manager_client_qps,
-    .init = init,
+    PARTS(parts),
     .rule_tables = (const RuleTable *const[]){&deployment_rollout_rules, &deployment_progress_rules,
                                               &deployment_scaling_rules, NULL},
 };

@@ -274,21 +274,21 @@ decide_budget(const void *data, Plan *plan)
 }
 
 static void
-init(void *data)
+filled(void *data)
 {
     DisruptionController *self = data;
-    Process *process = self->base.process;
 
-    self->budgets = process_informer(process, KIND_DISRUPTION_BUDGET, NULL);
-    self->pods = process_informer(process, KIND_POD, NULL);
     for (ObjectKind kind = 0; kind < N_KINDS; kind++)
         if (kind_scales(kind))
-            self->scaled[kind] = process_informer(process, kind, NULL);
-    self->workers =
-        owner_workers_new(&self->base, "disruption", 1, rate_limit_default, decide_budget);
-    informer_add_handler(self->budgets, wake_object, self->workers);
-    informer_add_handler(self->pods, pod_changed, self);
+            self->scaled[kind] = process_informer(self->base.process, kind, NULL);
 }
+
+#define SELF DisruptionController
+static const ComponentPart parts[] = {
+    HAS_INFORMER(budgets, KIND_DISRUPTION_BUDGET, WAKES(workers)),
+    HAS_INFORMER(pods, KIND_POD, .changed = pod_changed),
+    HAS_WORKERS(workers, "disruption", decide_budget, .n_workers = 1),
+};
 
 const ModelClass disruption_controller_class = {
     .name = "disruption-controller",
@@ -296,6 +296,7 @@ const ModelClass disruption_controller_class = {
     .size = sizeof(DisruptionController),
     .event_source = "controllermanager",
     .client_qps = kube_controller_manager_client_qps,
-    .init = init,
+    PARTS(parts),
+    .filled = filled,
     .rule_tables = (const RuleTable *const[]){&count_rules, NULL},
 };

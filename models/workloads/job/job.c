@@ -7,7 +7,10 @@
  * here (WL-84). */
 
 /* WL-85 */
-static const RateLimit rate_limit = {.base = SIM_SECOND, .max = SIM_MINUTE};
+#define RATE_LIMIT                                                                                 \
+    {                                                                                              \
+        .base = SIM_SECOND, .max = SIM_MINUTE                                                      \
+    }
 
 static void
 job_state_free(void *data)
@@ -262,22 +265,16 @@ decide_orphan(const void *data, Plan *plan)
     plan_patch(plan, pod->key, edit_remove_finalizer, self->finalizer, PLAN_GONE_IS_FINE);
 }
 
-static void
-init(void *data)
-{
-    JobController *self = data;
-    const KubeControllerManagerOptions *options = self->head.base.options;
-
-    owner_controller_init(&self->head, KIND_JOB, sizeof(JobState), job_state_free);
-    self->finalizer = strings_intern(self->head.base.strings, FINALIZER_JOB_TRACKING);
-    self->index_key = strings_intern(self->head.base.strings, INDEX_OF_JOB);
-    self->head.workers = owner_workers_new(
-        &self->head.base, "job", options->concurrent_syncs[KIND_JOB], rate_limit, job_sync_decide);
-    self->orphan_workers =
-        owner_workers_new(&self->head.base, "job_orphan_pod", 1, rate_limit, decide_orphan);
-    informer_add_handler(self->head.owners, job_changed, self);
-    informer_add_handler(self->head.pods, pod_changed, self);
-}
+#define SELF JobController
+static const ComponentPart parts[] = {
+    HAS_TEXT(finalizer, FINALIZER_JOB_TRACKING),
+    HAS_TEXT(index_key, INDEX_OF_JOB),
+    HAS_OWNERS(KIND_JOB, job_changed, job_state_free),
+    HAS_OWNED_PODS(pod_changed),
+    HAS_WORKERS(head.workers, "job", job_sync_decide, KCM_SYNCS(KIND_JOB), .limit = RATE_LIMIT),
+    HAS_WORKERS(
+        orphan_workers, "job_orphan_pod", decide_orphan, .n_workers = 1, .limit = RATE_LIMIT),
+};
 
 const ModelClass job_controller_class = {
     .name = "job-controller",
@@ -285,8 +282,7 @@ const ModelClass job_controller_class = {
     .size = sizeof(JobController),
     .event_source = "job-controller",
     .client_qps = kube_controller_manager_client_qps,
-    .init = init,
-    .clear = owner_controller_clear,
+    PARTS(parts),
     .apply_change = apply_change,
     .rule_tables = (const RuleTable *const[]){&job_end_rules, &job_manage_rules, &job_index_rules,
                                               &job_count_rules, &job_orphan_rules, NULL},

@@ -332,31 +332,17 @@ decide_set(const void *data, Plan *plan)
     plan_then(plan, decide_pods);
 }
 
-static void
-begin(ReplicaSetController *self, ObjectKind kind, const char *queue)
-{
-    const KubeControllerManagerOptions *options = self->head.base.options;
+#define SELF ReplicaSetController
+#define PARTS_OF(kind, queue)                                                                      \
+    HAS_OWNERS(kind, owner_changed, owner_state_free), HAS_OWNED_PODS(owned_pod_changed),          \
+        HAS_INFORMER(head.owners, kind, WITH_INDEX(sets_by_controller, index_by_controller)),      \
+        HAS_WORKERS(head.workers, queue, decide_set, KCM_SYNCS(kind))
 
-    owner_controller_init(&self->head, kind, sizeof(OwnerState), owner_state_free);
-    self->sets_by_controller = informer_add_index(self->head.owners, index_by_controller);
-    self->head.workers = owner_workers_new(&self->head.base, queue, options->concurrent_syncs[kind],
-                                           rate_limit_default, decide_set);
-    informer_add_handler(self->head.owners, owner_changed, self);
-    informer_add_handler(self->head.pods, owned_pod_changed, self);
-}
-
-static void
-init(void *data)
-{
-    begin(data, KIND_REPLICA_SET, "replicaset");
-}
+static const ComponentPart set_parts[] = {PARTS_OF(KIND_REPLICA_SET, "replicaset")};
 
 /* WL-120: in Kubernetes the ReplicaSet controller, too, behind an adapter. */
-static void
-replication_controller_init(void *data)
-{
-    begin(data, KIND_REPLICATION_CONTROLLER, "replicationmanager");
-}
+static const ComponentPart controller_parts[] = {
+    PARTS_OF(KIND_REPLICATION_CONTROLLER, "replicationmanager")};
 
 const ModelClass replica_set_controller_class = {
     .name = "replicaset-controller",
@@ -364,8 +350,7 @@ const ModelClass replica_set_controller_class = {
     .size = sizeof(ReplicaSetController),
     .event_source = "replicaset-controller",
     .client_qps = kube_controller_manager_client_qps,
-    .init = init,
-    .clear = owner_controller_clear,
+    PARTS(set_parts),
     .apply_change = apply_change,
     .rule_tables = (const RuleTable *const[]){&manage_rules, NULL},
 };
@@ -376,7 +361,6 @@ const ModelClass replication_controller_class = {
     .size = sizeof(ReplicaSetController),
     .event_source = "replication-controller",
     .client_qps = kube_controller_manager_client_qps,
-    .init = replication_controller_init,
-    .clear = owner_controller_clear,
+    PARTS(controller_parts),
     .apply_change = apply_change,
 };

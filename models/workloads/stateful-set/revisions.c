@@ -37,7 +37,8 @@ stateful_plan_revision(const StatefulSetController *self,
     ObjectKey *key = stateful_update_revision(self, set, state);
 
     plan_because(plan, "WL-40");
-    return revisions_plan_newest(&self->revisions, plan, &set->meta, set->template, key);
+    return revisions_plan_newest(&self->revisions, self->head.base.objects, plan, &set->meta,
+                                 set->template, key);
 }
 
 static gboolean

@@ -312,22 +312,14 @@ decide_set(const void *data, Plan *plan)
     plan_then(plan, decide_revision);
 }
 
-static void
-init(void *data)
-{
-    StatefulSetController *self = data;
-    const KubeControllerManagerOptions *options = self->head.base.options;
-    Process *process = self->head.base.process;
-
-    owner_controller_init(&self->head, KIND_STATEFUL_SET, sizeof(SetState), set_state_free);
-    self->claims = process_informer(process, KIND_CLAIM, NULL);
-    revisions_init(&self->revisions, &self->head.base);
-    self->head.workers = owner_workers_new(&self->head.base, "statefulset",
-                                           options->concurrent_syncs[KIND_STATEFUL_SET],
-                                           rate_limit_default, decide_set);
-    informer_add_handler(self->head.owners, set_changed, self);
-    informer_add_handler(self->head.pods, pod_changed, self);
-}
+#define SELF StatefulSetController
+static const ComponentPart parts[] = {
+    HAS_OWNERS(KIND_STATEFUL_SET, set_changed, set_state_free),
+    HAS_OWNED_PODS(pod_changed),
+    HAS_INFORMER(claims, KIND_CLAIM),
+    HAS_REVISIONS(revisions),
+    HAS_WORKERS(head.workers, "statefulset", decide_set, KCM_SYNCS(KIND_STATEFUL_SET)),
+};
 
 const ModelClass stateful_set_controller_class = {
     .name = "statefulset-controller",
@@ -335,8 +327,7 @@ const ModelClass stateful_set_controller_class = {
     .size = sizeof(StatefulSetController),
     .event_source = "statefulset-controller",
     .client_qps = kube_controller_manager_client_qps,
-    .init = init,
-    .clear = owner_controller_clear,
+    PARTS(parts),
     .apply_change = apply_change,
     .rule_tables = (const RuleTable *const[]){&stateful_replica_rules, &stateful_condemned_rules,
                                               &stateful_roll_rules, &stateful_claim_rules, NULL},

@@ -170,40 +170,20 @@ claim_changed(void *data, const Object *before, const Object *after)
 }
 
 static void
-expand_controller_init(void *data)
-{
-    ExpandController *self = data;
-    WorkersOptions options = {
-        .name = "volume_expand",
-        .n_workers = N_WORKERS,
-        .limit = rate_limit_default,
-        .retry = TRUE,
-        .sync = expand_controller_sync,
-    };
-
-    self->release = cluster_release(self->base.cluster);
-    self->flex_drivers = flex_drivers_new();
-    self->workers = workers_new(&self->base, &options);
-    self->volumes = process_informer(self->base.process, KIND_VOLUME, NULL);
-    self->claims = process_informer(self->base.process, KIND_CLAIM, NULL);
-    informer_add_handler(self->claims, claim_changed, self);
-}
-
-static void
-expand_controller_clear(void *data)
-{
-    ExpandController *self = data;
-
-    g_clear_pointer(&self->flex_drivers, flex_drivers_free);
-}
-
-static void
 expand_controller_apply_change(void *data, const PlanChange *change)
 {
     ExpandController *self = data;
 
     in_process_note(self->flex_drivers, change); /* CHANGE_EXPANDING_DRIVER */
 }
+
+#define SELF ExpandController
+static const ComponentPart parts[] = {
+    HAS_STATE(flex_drivers, flex_drivers_new, flex_drivers_free),
+    HAS_INFORMER(volumes, KIND_VOLUME),
+    HAS_INFORMER(claims, KIND_CLAIM, .changed = claim_changed),
+    HAS_WORKERS(workers, "volume_expand", expand_controller_sync, .n_workers = N_WORKERS),
+};
 
 const ModelClass expand_controller_class = {
     .name = "expand-controller",
@@ -213,7 +193,6 @@ const ModelClass expand_controller_class = {
     .event_style = EVENTS_CORE,
     .client_qps = kube_controller_manager_client_qps,
     .rule_tables = RULE_TABLES(&expand_rules, &expand_recovery_rules),
-    .init = expand_controller_init,
-    .clear = expand_controller_clear,
+    PARTS(parts),
     .apply_change = expand_controller_apply_change,
 };

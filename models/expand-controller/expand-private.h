@@ -13,7 +13,6 @@ typedef struct {
     Informer *claims, *volumes;
     Workers *workers;
     FlexDrivers *flex_drivers; /* FLX-23 */
-    const Release *release;
 } ExpandController;
 
 enum {

@@ -242,7 +242,7 @@ decide_marked(const void *component, Plan *plan)
     *growth = (Growth){
         .volume = VOLUME_CONST(plan_object(plan, STEP_VOLUME)),
         .claim = claim,
-        .recovers = release_has_gate(self->release, RECOVERS),
+        .recovers = release_has_gate(cluster_release(self->base.cluster), RECOVERS),
     };
     growth->bytes = growth->recovers ? claim->allocated_bytes : claim->request_bytes;
     if (growth->recovers || growth->volume->capacity_bytes < growth->bytes)
@@ -366,7 +366,7 @@ expand_plan_in_process(const ExpandController *self,
         .volume = volume,
         .claim = CLAIM_CONST(plan_keep(plan, &claim->meta)),
         .bytes = claim->request_bytes,
-        .recovers = release_has_gate(self->release, RECOVERS),
+        .recovers = release_has_gate(cluster_release(self->base.cluster), RECOVERS),
     };
     plan_because(plan, "RSZ-14");
     if (growth->recovers)

@@ -445,8 +445,7 @@ static void
 init(void *data)
 {
     GarbageCollector *self = data;
-    self->foreground = strings_intern(self->base.strings, FINALIZER_FOREGROUND);
-    self->orphan = strings_intern(self->base.strings, FINALIZER_ORPHAN);
+
     self->absent_owners = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
     for (ObjectKind kind = 0; kind < N_KINDS; kind++) {
         if (!kind_owns_others(kind))
@@ -468,13 +467,12 @@ init(void *data)
             informer_add_handler(self->informers[kind], owner_changed, self);
 }
 
-static void
-clear(void *data)
-{
-    GarbageCollector *self = data;
-
-    g_hash_table_unref(self->absent_owners);
-}
+#define SELF GarbageCollector
+static const ComponentPart parts[] = {
+    HAS_TEXT(foreground, FINALIZER_FOREGROUND),
+    HAS_TEXT(orphan, FINALIZER_ORPHAN),
+    HAS_STATE(absent_owners, NULL, g_hash_table_unref),
+};
 
 const ModelClass garbage_collector_class = {
     .name = "generic-garbage-collector",
@@ -482,7 +480,7 @@ const ModelClass garbage_collector_class = {
     .size = sizeof(GarbageCollector),
     .client_qps = client_qps,
     .rule_tables = RULE_TABLES(&dependent_rules),
+    PARTS(parts),
     .init = init,
-    .clear = clear,
     .apply_change = apply_change,
 };

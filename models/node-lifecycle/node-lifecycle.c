@@ -57,14 +57,6 @@ struct NodeLifecycle {
 
 /* ---- What is known of a node ---- */
 
-static SimTime
-monitor_period(const NodeLifecycle *self)
-{
-    const KubeControllerManagerOptions *options = self->base.options;
-
-    return MAX(options->node_monitor_period, SIM_MS);
-}
-
 /* NL-21: the pass that saw the last renewal: this one, or an idle one before it. */
 static SimTime
 probe_of(const NodeLifecycle *self, const char *node)
@@ -680,24 +672,16 @@ node_event(void *data, const Object *before, const Object *after)
         sim_ticker_wake(self->monitor);
 }
 
-static SimTicker *
-monitor_new(NodeLifecycle *self)
+static SimTime
+monitor_phase(const void *data, const char *name, SimTime period)
 {
-    SimTickerOptions options = {
-        .name = "node-lifecycle/monitor",
-        .period = monitor_period(self),
-        .cost = process_timing(self->base.process)->loop_pass,
-        .phase = self->phase - sim_now(self->base.sim),
-        .order = self->base.order,
-        .wait = WAIT_POLL,
-        .pass = monitor_pass,
-        .self = self,
-    };
+    const NodeLifecycle *self = data;
+    SimTime now = sim_now(self->base.sim);
 
-    return sim_ticker_new(self->base.sim, &options);
+    return (SimTime)sim_random_below(sim_stream(self->base.sim, name), 0, (uint64_t)now,
+                                     (uint64_t)period);
 }
 
-/* TIM-55. */
 static void
 init(void *data)
 {
@@ -705,26 +689,16 @@ init(void *data)
     SimStream stream = sim_stream(self->base.sim, "node-lifecycle/monitor");
     SimTime now = sim_now(self->base.sim);
 
-    self->phase =
-        now + (SimTime)sim_random_below(stream, 0, (uint64_t)now, (uint64_t)monitor_period(self));
     self->taint_phase = now - (SimTime)sim_random_below(stream, 1, (uint64_t)now, TAINT_LOOP);
-    self->health = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, health_free);
-    self->registered = g_hash_table_new(g_direct_hash, g_direct_equal);
-    self->gone = g_ptr_array_new_with_free_func((GDestroyNotify)object_unref);
-    self->zones = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
-    self->nodes = process_informer(self->base.process, KIND_NODE, NULL);
-    self->pods = process_informer(self->base.process, KIND_POD, NULL);
-    self->pods_by_node = informer_add_index(self->pods, index_pods_by_node);
-    self->taint_workers = workers_new(&self->base, &(WorkersOptions){
-                                                       .name = "node_lifecycle_controller_node",
-                                                       .n_workers = 8, /* NL-12 */
-                                                       .limit = rate_limit_default,
-                                                       .retry = TRUE,
-                                                       .sync = decide_no_schedule,
-                                                   });
-    self->monitor = monitor_new(self);
+}
+
+static void
+filled(void *data)
+{
+    NodeLifecycle *self = data;
+
+    self->phase = sim_ticker_next(self->monitor);
     cluster_watch_kubelets(self->base.cluster, kubelet_changed, self);
-    informer_add_handler(self->nodes, node_event, self);
     if (self->base.started_late) /* nodes may have died meanwhile */
         sim_ticker_wake(self->monitor);
 }
@@ -735,12 +709,26 @@ clear(void *data)
     NodeLifecycle *self = data;
 
     cluster_unwatch_kubelets(self->base.cluster, self);
-    sim_ticker_free(self->monitor);
-    g_hash_table_unref(self->health);
-    g_hash_table_unref(self->zones);
-    g_hash_table_unref(self->registered);
-    g_ptr_array_unref(self->gone);
 }
+
+#define SELF NodeLifecycle
+static const ComponentPart parts[] = {
+    HAS_TABLE(health, health_free),
+    HAS_TABLE(registered, NULL),
+    HAS_TABLE(zones, g_free),
+    HAS_ARRAY(gone, (GDestroyNotify)object_unref),
+    HAS_INFORMER(nodes, KIND_NODE, .changed = node_event),
+    HAS_INFORMER(pods, KIND_POD, WITH_INDEX(pods_by_node, index_pods_by_node)),
+    HAS_WORKERS(taint_workers,
+                "node_lifecycle_controller_node",
+                decide_no_schedule,
+                .n_workers = 8), /* NL-12 */
+    HAS_TICKER(monitor,
+               "node-lifecycle/monitor",
+               monitor_pass,
+               .period_flag = KCM_FLAG(node_monitor_period),
+               .phase = monitor_phase),
+};
 
 const ModelClass node_lifecycle_class = {
     .name = "node-controller",
@@ -751,6 +739,8 @@ const ModelClass node_lifecycle_class = {
     .client_qps = kube_controller_manager_client_qps,
     .rule_tables =
         RULE_TABLES(&node_pass_rules, &node_grace_rules, &node_zone_rules, &node_rate_rules),
+    PARTS(parts),
     .init = init,
+    .filled = filled,
     .clear = clear,
 };

@@ -321,41 +321,26 @@ pod_event(void *data, const Object *before, const Object *after)
         sim_ticker_wake(self->loop);
 }
 
-static void
-init(void *data)
+/* TIM-56 */
+static SimTime
+phase(const void *data, const char *name, SimTime period)
 {
-    PodGc *self = data;
+    const PodGc *self = data;
     SimStream stream = sim_stream(self->base.sim, "pod-gc");
-    SimTime now = sim_now(self->base.sim);
-    SimTickerOptions options = {
-        .name = "pod-gc/pass",
-        .period = PERIOD,
-        .cost = process_timing(self->base.process)->loop_pass,
-        .phase = (SimTime)sim_random_below(stream, 0, (uint64_t)now, PERIOD), /* TIM-56 */
-        .order = self->base.order,
-        .wait = WAIT_POLL,
-        .pass = pass,
-        .self = self,
-    };
 
-    self->over = g_hash_table_new(g_direct_hash, g_direct_equal);
-    self->missing = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
-    self->nodes = process_informer(self->base.process, KIND_NODE, NULL);
-    self->pods = process_informer(self->base.process, KIND_POD, NULL);
-    self->loop = sim_ticker_new(self->base.sim, &options);
-    informer_add_handler(self->nodes, node_event, self);
-    informer_add_handler(self->pods, pod_event, self);
+    (void)name;
+    return (SimTime)sim_random_below(stream, 0, (uint64_t)sim_now(self->base.sim),
+                                     (uint64_t)period);
 }
 
-static void
-clear(void *data)
-{
-    PodGc *self = data;
-
-    sim_ticker_free(self->loop);
-    g_hash_table_unref(self->missing);
-    g_hash_table_unref(self->over);
-}
+#define SELF PodGc
+static const ComponentPart parts[] = {
+    HAS_TABLE(over, NULL),
+    HAS_TABLE(missing, g_free),
+    HAS_INFORMER(nodes, KIND_NODE, .changed = node_event),
+    HAS_INFORMER(pods, KIND_POD, .changed = pod_event),
+    HAS_TICKER(loop, "pod-gc/pass", pass, .period = PERIOD, .phase = phase),
+};
 
 const ModelClass pod_gc_class = {
     .name = "pod-garbage-collector",
@@ -363,6 +348,5 @@ const ModelClass pod_gc_class = {
     .size = sizeof(PodGc),
     .client_qps = kube_controller_manager_client_qps,
     .rule_tables = RULE_TABLES(&pod_rules),
-    .init = init,
-    .clear = clear,
+    PARTS(parts),
 };

@@ -371,32 +371,20 @@ init(void *data)
     TaintEviction *self = data;
 
     self->started_at = sim_now(self->base.sim);
-    self->failed = g_hash_table_new(g_direct_hash, g_direct_equal);
-    self->timers = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, timer_free);
-    self->nodes = process_informer(self->base.process, KIND_NODE, NULL);
-    self->pods = process_informer(self->base.process, KIND_POD, NULL);
-    self->pods_by_node = informer_add_index(self->pods, index_pods_by_node);
+}
+
+#define SELF TaintEviction
+static const ComponentPart parts[] = {
+    HAS_TABLE(failed, NULL),
+    HAS_TABLE(timers, timer_free),
+    HAS_INFORMER(nodes, KIND_NODE, .changed = node_event),
+    HAS_INFORMER(
+        pods, KIND_POD, WITH_INDEX(pods_by_node, index_pods_by_node), .changed = pod_event),
     /* In Kubernetes eight workers decide (NL-40), which takes no time; each deletion then is a
-     * goroutine of its own. */
-    self->workers = workers_new(&self->base, &(WorkersOptions){
-                                                 .name = "noexec_taint_pod",
-                                                 .n_workers = G_MAXUINT,
-                                                 .limit = rate_limit_default,
-                                                 .sync = decide_evict,
-                                                 .done = eviction_over,
-                                             });
-    informer_add_handler(self->nodes, node_event, self);
-    informer_add_handler(self->pods, pod_event, self);
-}
-
-static void
-clear(void *data)
-{
-    TaintEviction *self = data;
-
-    g_hash_table_unref(self->timers);
-    g_hash_table_unref(self->failed);
-}
+       goroutine of its own. */
+    HAS_WORKERS_ONCE(
+        workers, "noexec_taint_pod", decide_evict, .n_workers = G_MAXUINT, .done = eviction_over),
+};
 
 const ModelClass taint_eviction_class = {
     .name = "taint-eviction-controller",
@@ -406,7 +394,7 @@ const ModelClass taint_eviction_class = {
     .event_style = EVENTS_CORE,
     .client_qps = kube_controller_manager_client_qps,
     .rule_tables = RULE_TABLES(&pod_rules),
+    PARTS(parts),
     .init = init,
-    .clear = clear,
     .apply_change = apply_change,
 };

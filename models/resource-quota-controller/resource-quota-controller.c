@@ -365,68 +365,23 @@ resync_pass(void *data)
 
 /* ---- The component ---- */
 
-static SimTicker *
-resync_ticker_new(QuotaController *self)
-{
-    const KubeControllerManagerOptions *options = self->base.options;
-    SimTime period = MAX(options->resource_quota_sync_period, 1 * SIM_MS);
-    SimStream stream = sim_stream(self->base.sim, "resource-quota-controller/resync");
-
-    return sim_ticker_new(self->base.sim, &(SimTickerOptions){
-                                              .name = "resource-quota-controller/resync",
-                                              .period = period,
-                                              .cost = process_timing(self->base.process)->loop_pass,
-                                              .phase = self->base.started_late
-                                                           ? 0
-                                                           : (SimTime)sim_random_below(
-                                                                 stream, 0, 0, (uint64_t)period),
-                                              .order = self->base.order,
-                                              .wait = WAIT_POLL,
-                                              .pass = resync_pass,
-                                              .self = self,
-                                          });
-}
-
-static Workers *
-workers(QuotaController *self, const char *name)
-{
-    const KubeControllerManagerOptions *options = self->base.options;
-
-    return workers_new(&self->base,
-                       &(WorkersOptions){
-                           .name = name,
-                           .n_workers = (unsigned)options->concurrent_syncs[KIND_RESOURCE_QUOTA],
-                           .limit = rate_limit_default,
-                           .retry = TRUE,
-                           .sync = decide_quota,
-                       });
-}
-
-static void
-init(void *data)
-{
-    QuotaController *self = data;
-
-    self->counts = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, count_free);
-    self->primary = workers(self, "resourcequota_primary");
-    self->priority = workers(self, "resourcequota_priority");
-    self->resync = resync_ticker_new(self);
-    self->counted[KIND_CLAIM] = process_informer(self->base.process, KIND_CLAIM, NULL);
-    self->quotas = process_informer(self->base.process, KIND_RESOURCE_QUOTA, NULL);
-    self->by_namespace = informer_add_index(self->quotas, index_by_namespace);
-    informer_add_handler(self->counted[KIND_CLAIM], object_changed,
-                         self); /* first: it does nothing as long as there are no quotas */
-    informer_add_handler(self->quotas, quota_changed, self);
-}
-
-static void
-clear(void *data)
-{
-    QuotaController *self = data;
-
-    sim_ticker_free(self->resync);
-    g_hash_table_unref(self->counts);
-}
+#define SELF QuotaController
+static const ComponentPart parts[] = {
+    HAS_TABLE(counts, count_free),
+    /* First: it does nothing as long as there are no quotas. */
+    HAS_INFORMER(counted[KIND_CLAIM], KIND_CLAIM, .changed = object_changed),
+    HAS_INFORMER(quotas,
+                 KIND_RESOURCE_QUOTA,
+                 WITH_INDEX(by_namespace, index_by_namespace),
+                 .changed = quota_changed),
+    HAS_WORKERS(primary, "resourcequota_primary", decide_quota, KCM_SYNCS(KIND_RESOURCE_QUOTA)),
+    HAS_WORKERS(priority, "resourcequota_priority", decide_quota, KCM_SYNCS(KIND_RESOURCE_QUOTA)),
+    HAS_TICKER(resync,
+               "resource-quota-controller/resync",
+               resync_pass,
+               .period_flag = KCM_FLAG(resource_quota_sync_period),
+               .phase = ticker_phase_drawn),
+};
 
 const ModelClass resource_quota_controller_class = {
     .name = "resourcequota-controller",
@@ -434,6 +389,5 @@ const ModelClass resource_quota_controller_class = {
     .size = sizeof(QuotaController),
     .client_qps = kube_controller_manager_client_qps,
     .rule_tables = RULE_TABLES(&change_rules),
-    .init = init,
-    .clear = clear,
+    PARTS(parts),
 };

@@ -6,6 +6,7 @@
 
 #include "cli/common/gnuplot.h"
 #include "commands.h"
+#include "run/files/csv.h"
 #include "run/results/result-folder.h"
 #include "run/results/results.h"
 
@@ -33,61 +34,43 @@ static const struct {
 };
 /* clang-format on */
 
-/* Columns of objects.csv. */
-enum {
-    KIND,
-    NAMESPACE,
-    NAME,
-    CREATED = 5,
-    SCHEDULED,
-    ATTACHED,
-    STAGED,
-    PUBLISHED,
-    READY,
-    ASKED,
-    PROVISIONED,
-    BOUND,
-    DELETED,
-    GONE,
-    N_COLUMNS,
-};
-
-/* A point in the life of an object: its column, and the object's state from then on. */
+/* A point in the life of an object: its column in objects.csv, and the object's state from then on.
+ */
 typedef struct {
-    unsigned column; /* 0: there are no more points */
+    const char *column; /* NULL: there are no more points */
     const char *state, *color;
 } Point;
 
 static const Point pod_points[] = {
-    {CREATED,   "without a node", "#56B4E9"},
-    {SCHEDULED, "on a node",      "#E69F00"},
-    {ATTACHED,  "attached",       "#009E73"},
-    {STAGED,    "staged",         "#CC79A7"},
-    {PUBLISHED, "published",      "#0072B2"},
-    {READY,     "ready",          "#F0E442"},
-    {DELETED,   "deleted",        "#D55E00"},
-    {GONE,      "gone",           "#8882"  },
-    {0,         NULL,             NULL     },
+    {"created",   "without a node", "#56B4E9"},
+    {"scheduled", "on a node",      "#E69F00"},
+    {"attached",  "attached",       "#009E73"},
+    {"staged",    "staged",         "#CC79A7"},
+    {"published", "published",      "#0072B2"},
+    {"ready",     "ready",          "#F0E442"},
+    {"deleted",   "deleted",        "#D55E00"},
+    {"gone",      "gone",           "#8882"  },
+    {NULL,        NULL,             NULL     },
 };
 
 static const Point claim_points[] = {
-    {CREATED,     "pending",                  "#56B4E9"},
-    {ASKED,       "with a provisioner asked", "#E69F00"},
-    {PROVISIONED, "provisioned",              "#009E73"},
-    {BOUND,       "bound",                    "#F0E442"},
-    {DELETED,     "deleted",                  "#D55E00"},
-    {GONE,        "gone",                     "#8882"  },
-    {0,           NULL,                       NULL     },
+    {"created",     "pending",                  "#56B4E9"},
+    {"asked",       "with a provisioner asked", "#E69F00"},
+    {"provisioned", "provisioned",              "#009E73"},
+    {"bound",       "bound",                    "#F0E442"},
+    {"deleted",     "deleted",                  "#D55E00"},
+    {"gone",        "gone",                     "#8882"  },
+    {NULL,          NULL,                       NULL     },
 };
 
 static const Point volume_points[] = {
-    {ASKED,       "being made", "#E69F00"},
-    {PROVISIONED, "made",       "#CC79A7"},
-    {CREATED,     "available",  "#009E73"},
-    {BOUND,       "bound",      "#F0E442"},
-    {DELETED,     "released",   "#D55E00"},
-    {GONE,        "gone",       "#8882"  },
-    {0,           NULL,         NULL     },
+    {"asked",       "being made", "#E69F00"},
+    {"provisioned", "made",       "#CC79A7"},
+    {"created",     "available",  "#009E73"},
+    {"bound",       "bound",      "#F0E442"},
+    {"deleted",     "released",   "#D55E00"},
+    {"gone",        "gone",       "#8882"  },
+    {NULL,          NULL,         NULL     },
 };
 
 static const struct {
@@ -204,16 +187,17 @@ bottleneck_line(const json_t *summary)
 
 /* ["name", times in ms; null: never]. Returns: the latest of them, s */
 static double
-append_object(GString *text, char *const *cells, unsigned kind)
+append_object(GString *text, const CsvReader *row, unsigned kind)
 {
+    const char *namespace = csv_reader_cell(row, "namespace");
     double last = 0;
 
     g_string_append(text, "[\"");
-    if (cells[NAMESPACE][0] != '\0' && strcmp(cells[NAMESPACE], "default") != 0)
-        g_string_append_printf(text, "%s/", cells[NAMESPACE]);
-    g_string_append_printf(text, "%s\"", cells[NAME]);
-    for (const Point *point = kinds[kind].points; point->column != 0; point++) {
-        const char *cell = cells[point->column];
+    if (namespace[0] != '\0' && strcmp(namespace, "default") != 0)
+        g_string_append_printf(text, "%s/", namespace);
+    g_string_append_printf(text, "%s\"", csv_reader_cell(row, "name"));
+    for (const Point *point = kinds[kind].points; point->column != NULL; point++) {
+        const char *cell = csv_reader_cell(row, point->column);
         double at = g_ascii_strtod(cell, NULL);
         if (cell[0] == '\0')
             g_string_append(text, ",null");
@@ -225,24 +209,23 @@ append_object(GString *text, char *const *cells, unsigned kind)
     return last;
 }
 
-/* The objects of a kind and their times, from the lines of objects.csv. Returns: the latest time of
- * all, s */
+/* The objects of a kind and their times, from objects.csv. Returns: the latest time of all, s */
 static double
-append_kind(GString *text, char *const *lines, unsigned kind)
+append_kind(GString *text, const char *objects, unsigned kind)
 {
+    g_autoptr(CsvReader) rows = csv_reader_new(objects);
     double last = 1;
     gboolean is_first = TRUE;
 
     g_string_append_printf(text, "{name:'%s',states:[['to come','#8884']", kinds[kind].heading);
-    for (const Point *point = kinds[kind].points; point->column != 0; point++)
+    for (const Point *point = kinds[kind].points; point->column != NULL; point++)
         g_string_append_printf(text, ",['%s','%s']", point->state, point->color);
     g_string_append(text, "],rows:[");
-    for (unsigned i = 0; lines[i] != NULL; i++) {
-        g_auto(GStrv) cells = g_strsplit(lines[i], ",", -1);
-        if (g_strv_length(cells) < N_COLUMNS || strcmp(cells[KIND], kinds[kind].kind) != 0)
+    while (csv_reader_next(rows)) {
+        if (strcmp(csv_reader_cell(rows, "kind"), kinds[kind].kind) != 0)
             continue;
         g_string_append(text, is_first ? "" : ",\n");
-        double at = append_object(text, cells, kind);
+        double at = append_object(text, rows, kind);
         last = MAX(last, at);
         is_first = FALSE;
     }
@@ -255,12 +238,11 @@ static char *
 kind_objects(const char *objects, double *end)
 {
     GString *text = g_string_new(NULL);
-    g_auto(GStrv) lines = g_strsplit(objects, "\n", -1);
 
     *end = 1;
     for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++) {
         g_string_append(text, i == 0 ? "" : ",\n");
-        double last = append_kind(text, lines, i);
+        double last = append_kind(text, objects, i);
         *end = MAX(*end, last);
     }
     return g_string_free(text, FALSE);

@@ -13,13 +13,19 @@ is_text = GPVAL_TERM eq "dumb"
 set datafile separator ","
 set datafile columnheaders
 
+workload(i) = strcol("workload")
+from(i) = column("from")
+until(i) = column("until")
+desired(i) = column("desired")
+ready(i) = column("ready")
+
 # ---- Workloads in the order of the file; of many, the ones that lacked pods ----
 rows_max = 40
 has(list, text) = strstrt(list, "|" . text . "|") > 0
 all = "|"
 poor = "|"
-look(i) = (all = has(all, strcol(1)) ? all : all . strcol(1) . "|", \
-           poor = has(poor, strcol(1)) || $5 >= $4 ? poor : poor . strcol(1) . "|", 0)
+look(i) = (all = has(all, workload(0)) ? all : all . workload(0) . "|", \
+           poor = has(poor, workload(0)) || ready(0) >= desired(0) ? poor : poor . workload(0) . "|", 0)
 n_rows = 0
 stats input using (n_rows = n_rows + 1, look(0)) nooutput
 bars(list) = sum [k = 1:strlen(list)] (list[k : k] eq "|")
@@ -38,12 +44,14 @@ longest = 10
 do for [k = 1:n] { longest = strlen(label(item(k))) > longest ? strlen(label(item(k))) : longest }
 place(text) = sum [k = 1:n] (item(k) eq text ? k : 0)
 last = 1
-add(k) = k == 0 ? 0 : (wanted[k] = wanted[k] + $4 * ($3 - $2), lacked[k] = lacked[k] + ($5 < $4 ? ($4 - $5) * ($3 - $2) : 0), 0)
-stats input using (last = $3 > last ? $3 : last, add(int(place(strcol(1))))) nooutput
+length(i) = until(0) - from(0)
+add(k) = k == 0 ? 0 : (wanted[k] = wanted[k] + desired(0) * length(0), \
+                       lacked[k] = lacked[k] + (ready(0) < desired(0) ? (desired(0) - ready(0)) * length(0) : 0), 0)
+stats input using (last = until(0) > last ? until(0) : last, add(int(place(workload(0))))) nooutput
 
 has_lines = !is_text && n > 0 && n <= 3
 most = 1
-stats input using (most = $4 > most ? $4 : most, 0) nooutput
+stats input using (most = desired(0) > most ? desired(0) : most, 0) nooutput
 head = exists("narrow") ? "" : run_title . ": " # a narrow picture is on the page, which has a caption
 set title (exists("narrow") ? "" : head . "availability") noenhanced
 set xlabel "seconds of virtual time"
@@ -67,21 +75,21 @@ do for [k = 1:n] { labels = labels . sprintf("%s%s %d", k > 1 ? ", " : "", quote
 if (n > 0) { eval "set ytics (" . labels . ")" } else { unset ytics }
 
 # Okabe's and Ito's colours, which colour-blind people tell apart.
-state(i) = $4 == 0 ? -1 : $5 >= $4 ? 0 : $5 > 0 ? 1 : 2
-y(i) = place(strcol(1)) > 0 ? place(strcol(1)) : NaN
+state(i) = desired(0) == 0 ? -1 : ready(0) >= desired(0) ? 0 : ready(0) > 0 ? 1 : 2
+y(i) = place(workload(0)) > 0 ? place(workload(0)) : NaN
 only(s) = state(0) == s ? y(0) : NaN
 # A band is at least as wide as can be seen, and so is an outage within it.
 least = last / 400.
 # Bands of one colour that meet overlap a little, or a seam would show.
 seam = last / 4000.
-right(i) = $3 - $2 < least && state(0) > 0 ? $2 + least : $3 + seam > last ? $3 : $3 + seam
-text(i) = state(0) == 1 && ($3 - $2) > last / 25. ? sprintf("-%d", $4 - $5) : ""
+right(i) = length(0) < least && state(0) > 0 ? from(0) + least : until(0) + seam > last ? until(0) : until(0) + seam
+text(i) = state(0) == 1 && (length(0)) > last / 25. ? sprintf("-%d", desired(0) - ready(0)) : ""
 if (n_rows == 0) {
     set title head . "no workload wants pods"
     plot NaN notitle
 } else { if (is_text) {
-    plot input using 2:(only(1)):(right(0) - $2):(0) with vectors nohead title "some pods missing", \
-         input using 2:(only(2)):(right(0) - $2):(0) with vectors nohead title "none Ready"
+    plot input using (from(0)):(only(1)):(right(0) - from(0)):(0) with vectors nohead title "some pods missing", \
+         input using (from(0)):(only(2)):(right(0) - from(0)):(0) with vectors nohead title "none Ready"
 } else {
     if (has_lines) {
         set multiplot
@@ -89,14 +97,14 @@ if (n_rows == 0) {
         set bmargin at screen 0.94 - 0.13 * n - 0.02
         set key at screen 0.5, 0.94 - 0.13 * n - 0.13 center center horizontal maxrows 1
     }
-    plot input using 2:(only(0)):2:(right(0)):(y(0) - 0.3):(y(0) + 0.3) with boxxyerror lc rgb "#009E73" title "all pods Ready", \
-         input using 2:(only(1)):2:(right(0)):(y(0) - 0.3):(y(0) + 0.3) with boxxyerror lc rgb "#E69F00" title "some missing", \
-         input using 2:(only(2)):2:(right(0)):(y(0) - 0.3):(y(0) + 0.3) with boxxyerror lc rgb "#D55E00" title "none Ready", \
-         input using (($2 + $3) / 2.):(y(0)):(text(0)) with labels tc rgb "#1a1a1a" notitle
+    plot input using (from(0)):(only(0)):(from(0)):(right(0)):(y(0) - 0.3):(y(0) + 0.3) with boxxyerror lc rgb "#009E73" title "all pods Ready", \
+         input using (from(0)):(only(1)):(from(0)):(right(0)):(y(0) - 0.3):(y(0) + 0.3) with boxxyerror lc rgb "#E69F00" title "some missing", \
+         input using (from(0)):(only(2)):(from(0)):(right(0)):(y(0) - 0.3):(y(0) + 0.3) with boxxyerror lc rgb "#D55E00" title "none Ready", \
+         input using ((from(0) + until(0)) / 2.):(y(0)):(text(0)) with labels tc rgb "#1a1a1a" notitle
     if (has_lines) {
         # A step is its level from one time to the next; the grey one is what the workload wants.
         array colour[3] = ["#0072B2", "#CC79A7", "#000000"]
-        level(k, value) = place(strcol(1)) == k ? value : NaN
+        level(k, value) = place(workload(0)) == k ? value : NaN
         unset title
         set xlabel "seconds of virtual time"
         set tmargin at screen 0.94 - 0.13 * n - 0.19
@@ -109,9 +117,9 @@ if (n_rows == 0) {
         set ylabel "pods"
         set grid ytics lc rgb "#dddddd" lw 1
         set key at screen 0.5, (exists("narrow") ? 0.05 : longest > 24 ? 0.058 : 0.04) center center horizontal maxrows 2
-        plot for [k = 1:n] input using 2:(level(k, $4)):($3 - $2):(0) with vectors nohead lw 5 lc rgb "#bbbbbb" \
+        plot for [k = 1:n] input using (from(0)):(level(k, desired(0))):(length(0)):(0) with vectors nohead lw 5 lc rgb "#bbbbbb" \
                  title (k == 1 ? "wanted" : ""), \
-             for [k = 1:n] input using 2:(level(k, $5)):($3 - $2):(0) with vectors nohead lw 2 dt k lc rgb colour[k] \
+             for [k = 1:n] input using (from(0)):(level(k, ready(0))):(length(0)):(0) with vectors nohead lw 2 dt k lc rgb colour[k] \
                  title "Ready of " . (exists("narrow") ? label(item(k)) : item(k)) noenhanced
         unset multiplot
     }

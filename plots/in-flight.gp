@@ -14,8 +14,10 @@ last = 1
 calls = 0
 pods = 0
 larger(a, b) = a > b ? a : b
-stats input using (calls = larger(calls, larger($6, $7)), pods = larger(larger(pods, larger($2, $3)), larger($4, $5)), 0) nooutput
-stats input using (last = $2 + $3 + $4 + $5 + $6 + $7 > 0 ? $1 : last, 0) nooutput
+array levels[6] = ["unscheduled", "attaching", "staging", "starting", "controller calls", "node calls"]
+up_to(n) = sum [i = 1:n] column(levels[i])
+stats input using (sum [i = 1:4] (pods = larger(pods, column(levels[i])), 0) + sum [i = 5:6] (calls = larger(calls, column(levels[i])), 0)) nooutput
+stats input using (last = up_to(6) > 0 ? column("seconds") : last, 0) nooutput
 set xrange [0 : last * 1.02]
 if (exists("zoom_from")) { set xrange [zoom_from : zoom_to] }
 # The stages' colours are the same in all pictures; Okabe's and Ito's, which colour-blind people tell apart, too.
@@ -26,15 +28,15 @@ set yrange [0:larger(calls, 1)]
 if (calls < 7) { set ytics 1 } # no parts of calls, or of pods
 set key below reverse Left height 1
 set xlabel ""
-plot input using 1:6 with lines lw 2 lc rgb "#000000" title "of the controller plugins", \
-     "" using 1:7 with lines lw 2 lc rgb "#D55E00" dt 2 title "of the node plugins"
+plot input using "seconds":"controller calls" with lines lw 2 lc rgb "#000000" title "of the controller plugins", \
+     "" using "seconds":"node calls" with lines lw 2 lc rgb "#D55E00" dt 2 title "of the node plugins"
 set ylabel "pods that wait"
 set ytics autofreq
 set yrange [0:larger(pods, 1)]
 if (pods < 7) { set ytics 1 }
 set xlabel "seconds of virtual time"
-plot input using 1:2 with lines lw 2 lc rgb schedule title "for a node", \
-     "" using 1:3 with lines lw 2 lc rgb attach dt 2 title "for attachment", \
-     "" using 1:4 with lines lw 2 lc rgb stage dt 4 title "for staging", \
-     "" using 1:5 with lines lw 2 lc rgb start dt 5 title "to be ready"
+plot input using "seconds":"unscheduled" with lines lw 2 lc rgb schedule title "for a node", \
+     "" using "seconds":"attaching" with lines lw 2 lc rgb attach dt 2 title "for attachment", \
+     "" using "seconds":"staging" with lines lw 2 lc rgb stage dt 4 title "for staging", \
+     "" using "seconds":"starting" with lines lw 2 lc rgb start dt 5 title "to be ready"
 unset multiplot

@@ -20,15 +20,18 @@ most = 0
 limited = 0
 n_rows = 0
 each = 1
+last = 0
 names = ""
-stats input using (most = $4 > most ? $4 : most, limited = limited + ($5 > 0), n_rows = $2 + 1 > n_rows ? $2 + 1 : n_rows, \
-    each = $6, names = $1 == 0 && $2 < 40 ? names . sprintf("%s %d,", quoted(strcol(3)), $2) : names, 0) nooutput
+row(i) = column("row")
+attached(i) = column("attached")
+limit(i) = column("limit")
+stats input using (most = attached(0) > most ? attached(0) : most, limited = limited + (limit(0) > 0), \
+                   n_rows = row(0) + 1 > n_rows ? row(0) + 1 : n_rows, each = column("nodes"), last = column("seconds"), \
+                   names = column("seconds") == 0 && row(0) < 40 ? names . sprintf("%s %d,", quoted(strcol("name")), row(0)) : names, 0) nooutput
 if (most == 0) { set title head . "no volume was attached to a node" }
 most = most < 1 ? 1 : most
 set cblabel (limited > 0 ? "volumes attached, % of the node's limit" : sprintf("volumes attached, %% of the most on any node (%d)", most))
 set ylabel (each > 1 ? sprintf("the fullest of each %d nodes", each) : "node")
-last = 0
-stats input using (last = $1, 0) nooutput
 set xrange [0:last]
 if (exists("zoom_from")) { set xrange [zoom_from : zoom_to] }
 set cbrange [0:100]
@@ -38,15 +41,15 @@ if (n_rows > 0 && n_rows <= 40 && each == 1) { eval("set ytics noenhanced (" . n
 set palette defined (0 "#440154", 0.25 "#3b528b", 0.5 "#21918c", 0.75 "#5ec962", 1 "#fde725")
 unset key
 if (exists("narrow")) { unset ylabel; set xtics rotate by 45 right }
-share(i) = 100.0 * $4 / ($5 > 0 ? $5 : most)
+share(i) = 100.0 * attached(0) / (limit(0) > 0 ? limit(0) : most)
 if (is_text) {
     set ylabel "volumes"
     set yrange [0:*]
     set autoscale y
     unset ytics
     set ytics auto
-    plot input using 1:4 with dots
+    plot input using "seconds":"attached" with dots
 } else {
     unset grid
-    plot input using 1:($2 * each):(share(0)) with image
+    plot input using "seconds":(row(0) * each):(share(0)) with image title "volumes attached"
 }

@@ -19,8 +19,10 @@ set key below reverse Left height 1
 last = 1
 most = 0
 array sums[5] = [0, 0, 0, 0, 0]
-stats input using (last = $2 + $3 + $4 + $5 + $8 > 0 ? $1 : last, sums[1] = sums[1] + $2, sums[2] = sums[2] + $3, \
-                   most = $2 + $3 + $4 + $5 + $8 > most ? $2 + $3 + $4 + $5 + $8 : most, sums[3] = sums[3] + $4, sums[4] = sums[4] + $5, sums[5] = sums[5] + $8, 0) nooutput
+array levels[5] = ["unscheduled", "attaching", "staging", "starting", "lost"]
+up_to(n) = sum [i = 1:n] column(levels[i])
+stats input using (last = up_to(5) > 0 ? column("seconds") : last, most = up_to(5) > most ? up_to(5) : most, \
+                   sum [i = 1:5] (sums[i] = sums[i] + column(levels[i]), 0)) nooutput
 set xrange [0 : last * 1.02]
 if (exists("zoom_from")) { set xrange [zoom_from : zoom_to] }
 # The stages' colours are the same in all pictures; Okabe's and Ito's, which colour-blind people tell apart, too.
@@ -29,11 +31,11 @@ if (most < 9) { set ytics 1 } # no parts of pods
 if (most == 0) { set title head . "pods that are not ready: none"; set yrange [0:1] }
 named(i, text) = sums[i] > 0 ? text : ""
 if (is_text) {
-    plot input using 1:($2 + $3 + $4 + $5 + $8) with lines title "not ready"
+    plot input using "seconds":(up_to(5)) with lines title "not ready"
 } else {
-    plot input using 1:($2 + $3 + $4 + $5 + $8) with filledcurves y1=0 lc rgb lost title named(5, "no longer ready"), \
-         "" using 1:($2 + $3 + $4 + $5) with filledcurves y1=0 lc rgb start title named(4, "staged, not ready"), \
-         "" using 1:($2 + $3 + $4) with filledcurves y1=0 lc rgb stage title named(3, "attached, not staged"), \
-         "" using 1:($2 + $3) with filledcurves y1=0 lc rgb attach title named(2, "on a node, not attached"), \
-         "" using 1:2 with filledcurves y1=0 lc rgb schedule title named(1, "without a node")
+    plot input using "seconds":(up_to(5)) with filledcurves y1=0 lc rgb lost title named(5, "no longer ready"), \
+         "" using "seconds":(up_to(4)) with filledcurves y1=0 lc rgb start title named(4, "staged, not ready"), \
+         "" using "seconds":(up_to(3)) with filledcurves y1=0 lc rgb stage title named(3, "attached, not staged"), \
+         "" using "seconds":(up_to(2)) with filledcurves y1=0 lc rgb attach title named(2, "on a node, not attached"), \
+         "" using "seconds":"unscheduled" with filledcurves y1=0 lc rgb schedule title named(1, "without a node")
 }

@@ -19,7 +19,8 @@ step = 0
 last = 1
 n_columns = 0
 previous = 0
-stats input using (step = step == 0 && $1 > previous ? $1 - previous : step, previous = $1, last = $10 > 0 ? $1 : last, 0) nooutput
+stats input using (step = step == 0 && column("seconds") > previous ? column("seconds") - previous : step, previous = column("seconds"), \
+                   last = column("most") > 0 ? column("seconds") : last, 0) nooutput
 array sums[10]
 do for [i = 2:10] { sums[i] = 0 }
 stats input using (sum [i = 2:10] (sums[i] = sums[i] + column(i), 0)) nooutput
@@ -38,10 +39,10 @@ if (total == 0) {
     set xrange [0:1]; set yrange [0:1]; unset key
     plot NaN notitle
 } else { if (is_text) {
-    plot input using 1:(up_to(9)) with lines title "all"
+    plot input using "seconds":(up_to(9)) with lines title "all"
 } else {
-    plot for [n = 9:2:-1] input using 1:(sums[n] > 0 ? up_to(n) : NaN) with filledcurves y1=0 lc rgb color[n - 1] \
+    plot for [n = 9:2:-1] input using "seconds":(sums[n] > 0 ? up_to(n) : NaN) with filledcurves y1=0 lc rgb color[n - 1] \
              title (sums[n] > 0 ? columnheader(n) : ""), \
-         input using 1:(step > 1 ? $10 : NaN) with lines lw 1 lc rgb "#000000" \
+         input using "seconds":(step > 1 ? column("most") : NaN) with lines lw 1 lc rgb "#000000" \
              title (step > 1 ? "the most in any one second" : "")
 }}

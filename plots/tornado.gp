@@ -23,11 +23,13 @@ set datafile separator ','
 set datafile columnheaders
 
 # ---- How many rows, and their names: what is not sure has a question mark ----
-number(i) = strlen(strcol(i)) == 0 ? 0 : real(strcol(i))
-is_drawn(i) = $0 < most_rows && (number(5) != 0 || number(10) != 0 || number(8) != 0 || number(13) != 0)
+number(name) = strlen(strcol(name)) == 0 ? 0 : real(strcol(name))
+change(side) = number(side . ' change')
+has_effect(side) = change(side) != 0 || number(side . ' arrived') != 0
+is_drawn(i) = $0 < most_rows && (has_effect('halved') || has_effect('doubled'))
 n = 0
 labels = ''
-name_of(i) = strcol(1) . sprintf(' = %s', strcol(2)) . ($3 > 0 ? '' : ' ?')
+name_of(i) = strcol('flag') . sprintf(' = %s', strcol('now')) . (column('sure') > 0 ? '' : ' ?')
 stats input using (is_drawn(0) ? (labels = labels . sprintf("%s%s %d", n > 0 ? ', ' : '', quoted(name_of(0)), $0), n = n + 1) : 0, 0) nooutput
 
 set title run_title . ': what moves ' . measure . sprintf(' (now %.3g s)', now) noenhanced font ',15'
@@ -45,22 +47,23 @@ set boxwidth 0.36
 # Okabe and Ito: told apart by people of every colour vision, and the upper bar is always the half.
 half_colour = '#E69F00'
 double_colour = '#0072B2'
-low(i) = number(i) < 0 ? number(i) : 0
-high(i) = number(i) > 0 ? number(i) : 0
-at(c, shift) = is_drawn(0) && strlen(strcol(c)) > 0 ? $0 + shift : NaN
+low(side) = change(side) < 0 ? change(side) : 0
+high(side) = change(side) > 0 ? change(side) : 0
+at(side, shift) = is_drawn(0) && strlen(strcol(side . ' change')) > 0 ? $0 + shift : NaN
+at_interval(side, shift) = strlen(strcol(side . ' low')) > 0 ? at(side, shift) : NaN
 if (is_text) {
     set key below
     unset arrow 1
     set yrange [(n < 1 ? 1 : n) + 0.5 : -1.5]
-    plot input using (number(5)):(at(5, 0)) with points pt 'h' title 'halved', \
-         input using (number(10)):(at(10, 0)) with points pt 'd' title 'doubled'
+    plot input using (change('halved')):(at('halved', 0)) with points pt 'h' title 'halved', \
+         input using (change('doubled')):(at('doubled', 0)) with points pt 'd' title 'doubled'
 } else {
-    plot input using (number(5)):(at(5, -0.19)):(low(5)):(high(5)):(at(5, -0.19) - 0.18):(at(5, -0.19) + 0.18) \
+    plot input using (change('halved')):(at('halved', -0.19)):(low('halved')):(high('halved')):(at('halved', -0.19) - 0.18):(at('halved', -0.19) + 0.18) \
              with boxxyerror fc rgb half_colour title 'halved', \
-         input using (number(10)):(at(10, 0.19)):(low(10)):(high(10)):(at(10, 0.19) - 0.18):(at(10, 0.19) + 0.18) \
+         input using (change('doubled')):(at('doubled', 0.19)):(low('doubled')):(high('doubled')):(at('doubled', 0.19) - 0.18):(at('doubled', 0.19) + 0.18) \
              with boxxyerror fc rgb double_colour title 'doubled', \
-         input using (number(5)):(strlen(strcol(6)) > 0 ? at(5, -0.19) : NaN):(number(6)):(number(7)) \
+         input using (change('halved')):(at_interval('halved', -0.19)):(number('halved low')):(number('halved high')) \
              with xerrorbars pt 0 lw 1.2 lc rgb '#202020' title 'confidence interval (?: may be chance)', \
-         input using (number(10)):(strlen(strcol(11)) > 0 ? at(10, 0.19) : NaN):(number(11)):(number(12)) \
+         input using (change('doubled')):(at_interval('doubled', 0.19)):(number('doubled low')):(number('doubled high')) \
              with xerrorbars pt -1 lw 1.2 lc rgb '#202020' notitle
 }

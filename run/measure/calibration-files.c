@@ -3,6 +3,7 @@
 #include "calibration.h"
 
 #include "fit.h"
+#include "run/files/csv.h"
 #include "run/files/input.h"
 
 #include <errno.h>
@@ -38,37 +39,21 @@ calibration_write(const GArray *samples, const char *path, const char *comment, 
     return good;
 }
 
-static int
-column(char **names, const char *name)
-{
-    for (unsigned i = 0; names[i] != NULL; i++)
-        if (strcmp(g_strstrip(names[i]), name) == 0)
-            return (int)i;
-    return -1;
-}
-
-static const char *
-cell(char **cells, int at)
-{
-    return at >= 0 && (unsigned)at < g_strv_length(cells) ? g_strstrip(cells[at]) : "";
-}
-
 static gboolean
-read_sample(char **names, char **cells, CalibrationSample *sample)
+read_sample(const CsvReader *row, CalibrationSample *sample)
 {
     char *end;
-    const char *seconds = cell(cells, column(names, "seconds"));
-    const char *code = cell(cells, column(names, "code"));
+    const char *seconds = csv_reader_cell(row, "seconds"), *code = csv_reader_cell(row, "code");
 
     *sample = (CalibrationSample){
-        .bytes = g_ascii_strtoll(cell(cells, column(names, "bytes")), NULL, 10),
-        .workers = (unsigned)g_ascii_strtoull(cell(cells, column(names, "workers")), NULL, 10),
-        .in_flight = (unsigned)g_ascii_strtoull(cell(cells, column(names, "in_flight")), NULL, 10),
-        .began = g_ascii_strtod(cell(cells, column(names, "began")), NULL),
+        .bytes = g_ascii_strtoll(csv_reader_cell(row, "bytes"), NULL, 10),
+        .workers = (unsigned)g_ascii_strtoull(csv_reader_cell(row, "workers"), NULL, 10),
+        .in_flight = (unsigned)g_ascii_strtoull(csv_reader_cell(row, "in_flight"), NULL, 10),
+        .began = g_ascii_strtod(csv_reader_cell(row, "began"), NULL),
         .seconds = g_ascii_strtod(seconds, &end),
     };
     return *seconds != '\0' && *end == '\0' && sample->seconds >= 0 && isfinite(sample->seconds) &&
-           csi_latency_parse(cell(cells, column(names, "method")), &sample->kind) &&
+           csi_latency_parse(csv_reader_cell(row, "method"), &sample->kind) &&
            (*code == '\0' || csi_code_parse(code, &sample->code));
 }
 
@@ -77,27 +62,22 @@ calibration_read(const char *path, GError **error)
 {
     g_autoptr(GArray) samples = g_array_new(FALSE, FALSE, sizeof(CalibrationSample));
     g_autofree char *text = NULL;
-    g_auto(GStrv) names = NULL;
 
     if (!input_get_contents(path, &text, NULL, error))
         return NULL;
-    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
-    for (unsigned i = 0; lines[i] != NULL; i++) {
+    g_autoptr(CsvReader) rows = csv_reader_new(text);
+    if (rows->names != NULL &&
+        (!csv_reader_has(rows, "method") || !csv_reader_has(rows, "seconds"))) {
+        g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID,
+                    "%s:%u: no columns \"method\" and \"seconds\"", path, rows->line);
+        return NULL;
+    }
+    while (csv_reader_next(rows)) {
         CalibrationSample sample;
-        if (lines[i][0] == '#' || g_strstrip(lines[i])[0] == '\0')
-            continue;
-        g_auto(GStrv) cells = g_strsplit(lines[i], ",", -1);
-        if (names == NULL) {
-            names = g_steal_pointer(&cells);
-            if (column(names, "method") >= 0 && column(names, "seconds") >= 0)
-                continue;
+        if (!read_sample(rows, &sample)) {
             g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID,
-                        "%s:%u: no columns \"method\" and \"seconds\"", path, i + 1);
-            return NULL;
-        }
-        if (!read_sample(names, cells, &sample)) {
-            g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID,
-                        "%s:%u: no method, duration in seconds or code: %s", path, i + 1, lines[i]);
+                        "%s:%u: no method, duration in seconds or code: %s", path, rows->line,
+                        rows->lines[rows->line - 1]);
             return NULL;
         }
         g_array_append_val(samples, sample);

@@ -7,6 +7,7 @@
 
 #include "attribution.h"
 #include "result-folder.h"
+#include "run/files/csv.h"
 
 #define UNSEEN ((double)NAN)
 #define EXTREMES_SHOWN 3
@@ -65,49 +66,39 @@ thing_free(void *data)
 
 /* ---- Reading ---- */
 
-static int
-find_column(char *const *header, const char *name)
+/* Seconds, of the present row. */
+static double
+cell(const CsvReader *row, const char *column)
 {
-    for (int i = 0; header[i] != NULL; i++)
-        if (g_str_equal(header[i], name))
-            return i;
-    return -1;
+    const char *text = csv_reader_cell(row, column);
+
+    return text[0] == '\0' ? UNSEEN : g_ascii_strtod(text, NULL);
 }
 
 static double
-cell(char *const *row, unsigned n_cells, int column)
-{
-    if (column < 0 || (unsigned)column >= n_cells || row[column][0] == '\0')
-        return UNSEEN;
-    return g_ascii_strtod(row[column], NULL);
-}
-
-static double
-span_of(unsigned span, char *const *header, char *const *row, unsigned n_cells)
+span_of(unsigned span, const CsvReader *row)
 {
     const char *without = spans[span].without;
 
-    if (!g_str_equal(row[0], spans[span].kind) ||
-        (without != NULL && !isnan(cell(row, n_cells, find_column(header, without)))))
+    if (!g_str_equal(csv_reader_cell(row, "kind"), spans[span].kind) ||
+        (without != NULL && !isnan(cell(row, without))))
         return UNSEEN;
-    return cell(row, n_cells, find_column(header, spans[span].to)) -
-           cell(row, n_cells, find_column(header, spans[span].from));
+    return cell(row, spans[span].to) - cell(row, spans[span].from);
 }
 
 static void
-read_row(RunFiles *self, char *const *header, const char *line, const char *replication)
+read_row(RunFiles *self, const CsvReader *row, const char *replication)
 {
-    g_auto(GStrv) row = g_strsplit(line, ",", -1);
-    unsigned n_cells = g_strv_length(row);
+    const char *namespace = csv_reader_cell(row, "namespace");
+    const char *incarnation = csv_reader_cell(row, "incarnation");
+    const gboolean is_first = g_str_equal(incarnation, "1");
 
-    if (n_cells < 4)
-        return;
     Thing *thing = g_new(Thing, 1);
-    thing->name = g_strdup_printf("%s %s%s%s%s%s%s", row[0], row[1], row[1][0] == '\0' ? "" : "/",
-                                  row[2], g_str_equal(row[3], "1") ? "" : " #",
-                                  g_str_equal(row[3], "1") ? "" : row[3], replication);
+    thing->name = g_strdup_printf("%s %s%s%s%s%s%s", csv_reader_cell(row, "kind"), namespace,
+                                  namespace[0] == '\0' ? "" : "/", csv_reader_cell(row, "name"),
+                                  is_first ? "" : " #", is_first ? "" : incarnation, replication);
     for (unsigned i = 0; i < G_N_ELEMENTS(spans); i++)
-        thing->values[i] = span_of(i, header, row, n_cells);
+        thing->values[i] = span_of(i, row);
     g_ptr_array_add(self->things, thing);
     g_hash_table_insert(self->by_name, thing->name, thing);
 }
@@ -119,16 +110,9 @@ read_objects(RunFiles *self, const char *name, const char *replication, GError *
 
     if (text == NULL)
         return FALSE;
-    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
-    g_auto(GStrv) header = NULL;
-    for (unsigned i = 0; lines[i] != NULL; i++) {
-        if (lines[i][0] == '#' || lines[i][0] == '\0')
-            continue;
-        if (header == NULL)
-            header = g_strsplit(lines[i], ",", -1);
-        else
-            read_row(self, header, lines[i], replication);
-    }
+    g_autoptr(CsvReader) rows = csv_reader_new(text);
+    while (csv_reader_next(rows))
+        read_row(self, rows, replication);
     return TRUE;
 }
 

@@ -113,10 +113,7 @@ claim_templates_equal(const ClaimTemplates *a, const ClaimTemplates *b)
     return TRUE;
 }
 
-FIELD_SHARED_DEFINE(ClaimTemplates, claim_templates)
-
 const FieldType field_claim_templates = {
-    .name = "claim templates",
     FIELD_SHARED(claim_templates),
     .parse = claim_templates_parse,
     .to_json = claim_templates_to_json,

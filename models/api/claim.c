@@ -9,9 +9,6 @@
 
 static const char *const access_mode_words[] = {"ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany",
                                                 "ReadWriteOncePod", NULL};
-static const char *const volume_mode_words[] = {"Filesystem", "Block", NULL};
-static const char *const claim_phase_words[] = {"Pending", "Bound", "Lost", NULL};
-
 static unsigned
 access_mode_parse(const char *word)
 {
@@ -69,27 +66,15 @@ access_modes_over(const void *field, const json_t *manifest)
 }
 
 const FieldType field_access_modes = {
-    .name = "access modes",
     .size = sizeof(uint32_t),
-    .equal = field_u32_equal,
     .parse = access_modes_parse,
     .to_json = access_modes_to_json,
     .over = access_modes_over,
 };
 
-const FieldType field_volume_mode = {
-    .name = "volume mode",
-    .size = sizeof(uint32_t),
-    .equal = field_u32_equal,
-    .words = volume_mode_words,
-};
+const FieldType field_volume_mode = {FIELD_WORDS("Filesystem", "Block")};
 
-static const FieldType claim_phase_type = {
-    .name = "claim phase",
-    .size = sizeof(uint32_t),
-    .equal = field_u32_equal,
-    .words = claim_phase_words,
-};
+static const FieldType claim_phase_type = {FIELD_WORDS("Pending", "Bound", "Lost")};
 
 static const Field data_source_fields[] = {
     FIELD("apiGroup", field_word, DataSource, api_group, FIELD_SPEC),
@@ -139,7 +124,6 @@ data_source_to_json(const void *field)
 }
 
 static const FieldType field_data_source = {
-    .name = "data source",
     .size = sizeof(DataSource),
     .equal = data_source_equal,
     .parse = data_source_parse,
@@ -163,7 +147,6 @@ old_data_source_to_json(const void *field)
 }
 
 static const FieldType old_data_source_type = {
-    .name = "data source",
     .size = sizeof(DataSource),
     .equal = data_source_equal,
     .parse = old_data_source_parse,
@@ -171,8 +154,8 @@ static const FieldType old_data_source_type = {
 };
 
 static const Field condition_fields[] = {
-    FIELD("type", field_string, ClaimCondition, type, FIELD_REQUIRED),
-    FIELD("status", field_string, ClaimCondition, status, FIELD_REQUIRED),
+    FIELD("type", field_text, ClaimCondition, type, FIELD_REQUIRED),
+    FIELD("status", field_text, ClaimCondition, status, FIELD_REQUIRED),
     FIELD("reason", field_string, ClaimCondition, reason, FIELD_STATUS),
     FIELD("message", field_string, ClaimCondition, message, FIELD_STATUS),
     FIELD("lastTransitionTime", field_time, ClaimCondition, changed_at, FIELD_STATUS),
@@ -180,61 +163,9 @@ static const Field condition_fields[] = {
     FIELDS_END,
 };
 
-static void
-conditions_parse(ApiParser *parser, const json_t *value, void *field)
-{
-    static const ClaimCondition initial = {.changed_at = TIME_UNSET};
-    ClaimConditions **conditions = field;
-    unsigned n, n_known = 0;
-    g_autofree ClaimCondition *items =
-        items_parse(parser, value, condition_fields, &initial, sizeof initial, &n);
-
-    for (unsigned i = 0; i < n; i++) /* already reported as a fault */
-        if (items[i].type != NULL && items[i].status != NULL)
-            items[n_known++] = items[i];
-    claim_conditions_unref(*conditions);
-    *conditions = claim_conditions_new(items, n_known);
-}
-
-static const json_t *
-find_condition(const json_t *array, const char *type)
-{
-    for (size_t i = 0; i < json_array_size(array); i++)
-        if (g_strcmp0(json_path_string(json_array_get(array, i), "type"), type) == 0)
-            return json_array_get(array, i);
-    return NULL;
-}
-
-static json_t *
-conditions_print(const void *field, const json_t *manifest, SimTime start)
-{
-    const ClaimConditions *conditions = *(ClaimConditions *const *)field;
-
-    if (conditions == NULL)
-        return NULL;
-    json_t *array = json_array();
-    for (unsigned i = 0; i < conditions->n_items; i++) {
-        const ClaimCondition *condition = &conditions->items[i];
-        const json_t *old = find_condition(manifest, condition->type);
-        json_array_append_new(array, fields_to_json_at(condition_fields, condition, old, start));
-    }
-    return array;
-}
-
-static gboolean
-claim_conditions_equal(const ClaimConditions *a, const ClaimConditions *b)
-{
-    return items_equal(condition_fields, a->items, a->n_items, b->items, b->n_items,
-                       sizeof(ClaimCondition));
-}
-
-FIELD_SHARED_DEFINE(ClaimConditions, claim_conditions)
-
 static const FieldType conditions_type = {
-    .name = "conditions",
-    FIELD_SHARED(claim_conditions),
-    .parse = conditions_parse,
-    .print = conditions_print,
+    FIELD_LIST(ClaimCondition, condition_fields),
+    .keyed = TRUE,
 };
 
 static const Field claim_fields[] = {
@@ -537,7 +468,7 @@ claim_is_fully_bound(const Claim *self)
 const char *
 claim_phase_name(ClaimPhase phase)
 {
-    return claim_phase_words[phase];
+    return claim_phase_type.words[phase];
 }
 
 REF_LIST_DEFINE(ClaimConditions, ClaimCondition, claim_conditions)
@@ -556,7 +487,7 @@ claim_conditions_find(const ClaimConditions *self, const char *type)
 gboolean
 claim_set_conditions(Claim *self, ClaimConditions *conditions)
 {
-    gboolean changed = !claim_conditions_field_equal(&self->conditions, &conditions);
+    gboolean changed = !field_equal(&conditions_type, &self->conditions, &conditions);
 
     claim_conditions_unref(self->conditions);
     self->conditions = conditions;

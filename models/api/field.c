@@ -11,26 +11,25 @@ string_parse(ApiParser *parser, const json_t *value, void *field)
 }
 
 /* Usually interned; default values are not. */
-gboolean
-field_string_equal(const void *a, const void *b)
+static gboolean
+string_equal(const void *a, const void *b)
 {
     const char *x = *(const char *const *)a, *y = *(const char *const *)b;
 
     return x == y || g_strcmp0(x, y) == 0;
 }
 
-json_t *
-field_string_to_json(const void *field)
+static json_t *
+string_to_json(const void *field)
 {
     return json_string(*(const char *const *)field); /* NULL for NULL */
 }
 
 const FieldType field_string = {
-    .name = "string",
     .size = sizeof(const char *),
-    .equal = field_string_equal,
+    .equal = string_equal,
     .parse = string_parse,
-    .to_json = field_string_to_json,
+    .to_json = string_to_json,
 };
 
 static void
@@ -58,11 +57,26 @@ word_to_json(const void *field)
 }
 
 const FieldType field_word = {
-    .name = "string",
     .size = sizeof(const char *),
     .equal = word_equal,
     .parse = word_parse,
     .to_json = word_to_json,
+};
+
+const FieldType field_text = {
+    .size = sizeof(const char *),
+    FIELD_INITIAL(const char *, ""),
+    .equal = word_equal,
+    .parse = string_parse,
+    .to_json = word_to_json,
+};
+
+const FieldType field_full_text = {
+    .size = sizeof(const char *),
+    FIELD_INITIAL(const char *, ""),
+    .equal = string_equal,
+    .parse = string_parse,
+    .to_json = string_to_json,
 };
 
 static void
@@ -88,7 +102,6 @@ bool_to_json(const void *field)
 }
 
 const FieldType field_bool = {
-    .name = "boolean",
     .size = sizeof(gboolean),
     .equal = bool_equal,
     .parse = bool_parse,
@@ -102,15 +115,14 @@ flag_to_json(const void *field)
 }
 
 const FieldType field_flag = {
-    .name = "boolean",
     .size = sizeof(gboolean),
     .equal = bool_equal,
     .parse = bool_parse,
     .to_json = flag_to_json,
 };
 
-static void
-int_parse(ApiParser *parser, const json_t *value, void *field)
+void
+field_int_parse(ApiParser *parser, const json_t *value, void *field)
 {
     json_int_t number = json_integer_value(value);
 
@@ -123,12 +135,6 @@ int_parse(ApiParser *parser, const json_t *value, void *field)
         *(int32_t *)field = (int32_t)number;
 }
 
-gboolean
-field_int_equal(const void *a, const void *b)
-{
-    return *(const int32_t *)a == *(const int32_t *)b;
-}
-
 json_t *
 field_int_to_json(const void *field)
 {
@@ -136,10 +142,8 @@ field_int_to_json(const void *field)
 }
 
 const FieldType field_int = {
-    .name = "integer",
     .size = sizeof(int32_t),
-    .equal = field_int_equal,
-    .parse = int_parse,
+    .parse = field_int_parse,
     .to_json = field_int_to_json,
 };
 
@@ -150,11 +154,37 @@ count_to_json(const void *field)
 }
 
 const FieldType field_count = {
-    .name = "integer",
     .size = sizeof(int32_t),
-    .equal = field_int_equal,
-    .parse = int_parse,
+    .parse = field_int_parse,
     .to_json = count_to_json,
+};
+
+static json_t *
+int_or_unset_to_json(const void *field)
+{
+    return *(const int32_t *)field < 0 ? NULL : field_int_to_json(field);
+}
+
+const FieldType field_int_or_unset = {
+    .size = sizeof(int32_t),
+    FIELD_INITIAL(int32_t, -1),
+    .parse = field_int_parse,
+    .to_json = int_or_unset_to_json,
+};
+
+static void
+natural_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    field_int_parse(parser, value, field);
+    if (json_is_integer(value) && json_integer_value(value) < 0)
+        api_parser_invalid(parser, value, NULL, "must be greater than or equal to 0");
+}
+
+const FieldType field_natural = {
+    .size = sizeof(int32_t),
+    FIELD_INITIAL(int32_t, -1),
+    .parse = natural_parse,
+    .to_json = int_or_unset_to_json,
 };
 
 static void
@@ -166,14 +196,8 @@ int64_parse(ApiParser *parser, const json_t *value, void *field)
         api_parser_invalid(parser, value, NULL, "must be an integer");
 }
 
-gboolean
-field_i64_equal(const void *a, const void *b)
-{
-    return *(const int64_t *)a == *(const int64_t *)b;
-}
-
-static json_t *
-int64_to_json(const void *field)
+json_t *
+field_int64_to_json(const void *field)
 {
     int64_t value = *(const int64_t *)field;
 
@@ -181,11 +205,10 @@ int64_to_json(const void *field)
 }
 
 const FieldType field_int64 = {
-    .name = "integer",
     .size = sizeof(int64_t),
-    .equal = field_i64_equal,
+    FIELD_INITIAL(int64_t, -1),
     .parse = int64_parse,
-    .to_json = int64_to_json,
+    .to_json = field_int64_to_json,
 };
 
 /* Returns: (owned): a quantity's text, which may be a number in JSON; NULL if it can be none */
@@ -284,9 +307,7 @@ quantity_units_over(const void *field, const json_t *manifest)
 }
 
 const FieldType field_quantity = {
-    .name = "quantity",
     .size = sizeof(int64_t),
-    .equal = field_i64_equal,
     .parse = quantity_units_parse,
     .to_json = quantity_units_to_json,
     .over = quantity_units_over,
@@ -305,9 +326,7 @@ size_over(const void *field, const json_t *manifest)
 }
 
 const FieldType field_size = {
-    .name = "quantity",
     .size = sizeof(int64_t),
-    .equal = field_i64_equal,
     .parse = quantity_units_parse,
     .to_json = size_to_json,
     .over = size_over,
@@ -339,9 +358,7 @@ milli_over(const void *field, const json_t *manifest)
 }
 
 const FieldType field_milli = {
-    .name = "quantity",
     .size = sizeof(int64_t),
-    .equal = field_i64_equal,
     .parse = milli_parse,
     .to_json = milli_to_json,
     .over = milli_over,
@@ -372,9 +389,8 @@ time_print(const void *field, const json_t *manifest, SimTime start)
 }
 
 const FieldType field_time = {
-    .name = "time",
     .size = sizeof(SimTime),
-    .equal = field_i64_equal,
+    FIELD_INITIAL(SimTime, TIME_UNSET),
     .parse = time_parse,
     .print = time_print,
 };
@@ -390,14 +406,11 @@ micro_time_print(const void *field, const json_t *manifest, SimTime start)
 }
 
 const FieldType field_micro_time = {
-    .name = "time",
     .size = sizeof(SimTime),
-    .equal = field_i64_equal,
+    FIELD_INITIAL(SimTime, TIME_UNSET),
     .parse = time_parse,
     .print = micro_time_print,
 };
-
-FIELD_SHARED_DEFINE(StringMap, string_map)
 
 static StringMap *
 string_map_read(ApiParser *parser, const json_t *value)
@@ -423,8 +436,8 @@ string_map_read(ApiParser *parser, const json_t *value)
     return string_map_new((const StringPair *)(const void *)pairs->data, pairs->len);
 }
 
-static void
-string_map_parse(ApiParser *parser, const json_t *value, void *field)
+void
+field_string_map_parse(ApiParser *parser, const json_t *value, void *field)
 {
     StringMap **map = field;
 
@@ -432,8 +445,8 @@ string_map_parse(ApiParser *parser, const json_t *value, void *field)
     *map = string_map_read(parser, value);
 }
 
-static json_t *
-string_map_to_json(const void *field)
+json_t *
+field_string_map_to_json(const void *field)
 {
     const StringMap *map = *(StringMap *const *)field;
 
@@ -446,17 +459,15 @@ string_map_to_json(const void *field)
 }
 
 const FieldType field_string_map = {
-    .name = "map of strings",
     FIELD_SHARED(string_map),
-    .parse = string_map_parse,
-    .to_json = string_map_to_json,
+    .parse = field_string_map_parse,
+    .to_json = field_string_map_to_json,
 };
 
 static void
 labels_parse(ApiParser *parser, const json_t *value, void *field)
 {
-
-    string_map_parse(parser, value, field);
+    field_string_map_parse(parser, value, field);
     for (void *member = json_first_member(value); member != NULL;
          member = json_next_member(value, member)) {
         const char *key = json_object_iter_key(member);
@@ -471,14 +482,13 @@ labels_parse(ApiParser *parser, const json_t *value, void *field)
 }
 
 const FieldType field_labels = {
-    .name = "labels",
     FIELD_SHARED(string_map),
     .parse = labels_parse,
-    .to_json = string_map_to_json,
+    .to_json = field_string_map_to_json,
 };
 
-static void
-string_list_parse(ApiParser *parser, const json_t *value, void *field)
+void
+field_string_list_parse(ApiParser *parser, const json_t *value, void *field)
 {
     StringList **list = field;
     unsigned n = 0;
@@ -497,8 +507,8 @@ string_list_parse(ApiParser *parser, const json_t *value, void *field)
     *list = string_list_new(items, n);
 }
 
-static json_t *
-string_list_to_json(const void *field)
+json_t *
+field_string_list_to_json(const void *field)
 {
     const StringList *list = *(StringList *const *)field;
 
@@ -510,27 +520,22 @@ string_list_to_json(const void *field)
     return array;
 }
 
-FIELD_SHARED_DEFINE(StringList, string_list)
-
 const FieldType field_string_list = {
-    .name = "list of strings",
     FIELD_SHARED(string_list),
-    .parse = string_list_parse,
-    .to_json = string_list_to_json,
+    .parse = field_string_list_parse,
+    .to_json = field_string_list_to_json,
 };
 
-static void
-names_parse(ApiParser *parser, const json_t *value, void *field)
+void
+field_names_parse(ApiParser *parser, const json_t *value, void *field)
 {
     static const Field fields[] = {
         FIELD_WHOLE("name", field_string, FIELD_REQUIRED),
         FIELDS_END,
     };
-    static const char *const initial = NULL;
     StringList **list = field;
     unsigned n, n_names = 0;
-    g_autofree const char **names =
-        items_parse(parser, value, fields, &initial, sizeof initial, &n);
+    g_autofree const char **names = items_parse(parser, value, fields, sizeof *names, &n);
 
     for (unsigned i = 0; i < n; i++)
         if (names[i] != NULL)
@@ -552,21 +557,12 @@ names_to_json(const void *field)
     return array;
 }
 
-/* Returns: (borrowed): the item whose member @key is @text; NULL: there is none */
-static json_t *
-find_item(const json_t *items, const char *key, const char *text)
-{
-    for (size_t i = 0; i < json_array_size(items); i++)
-        if (g_strcmp0(json_path_string(json_array_get(items, i), key), text) == 0)
-            return json_array_get(items, i);
-    return NULL;
-}
-
 json_t *
 keyed_items_over(json_t *fresh, const char *key, const json_t *manifest)
 {
     for (size_t i = 0; i < json_array_size(fresh); i++) {
-        json_t *old = find_item(manifest, key, json_path_string(json_array_get(fresh, i), key));
+        json_t *old =
+            json_list_find(manifest, key, json_path_string(json_array_get(fresh, i), key));
         if (old != NULL)
             json_array_set(fresh, i, old);
     }
@@ -580,9 +576,8 @@ names_over(const void *field, const json_t *manifest)
 }
 
 const FieldType field_names = {
-    .name = "names",
     FIELD_SHARED(string_list),
-    .parse = names_parse,
+    .parse = field_names_parse,
     .to_json = names_to_json,
     .over = names_over,
 };
@@ -596,14 +591,8 @@ uid_parse(ApiParser *parser, const json_t *value, void *field)
         api_parser_invalid(parser, value, NULL, "must be a UUID");
 }
 
-static gboolean
-uid_equal(const void *a, const void *b)
-{
-    return object_uid_equal(*(const ObjectUid *)a, *(const ObjectUid *)b);
-}
-
-static json_t *
-uid_to_json(const void *field)
+json_t *
+field_uid_to_json(const void *field)
 {
     char buffer[OBJECT_UID_BUFFER];
     ObjectUid uid = *(const ObjectUid *)field;
@@ -612,11 +601,9 @@ uid_to_json(const void *field)
 }
 
 const FieldType field_uid = {
-    .name = "uid",
     .size = sizeof(ObjectUid),
-    .equal = uid_equal,
     .parse = uid_parse,
-    .to_json = uid_to_json,
+    .to_json = field_uid_to_json,
 };
 
 static void
@@ -626,18 +613,6 @@ null_parse(ApiParser *parser G_GNUC_UNUSED,
 {
 }
 
-static gboolean
-null_equal(const void *a G_GNUC_UNUSED, const void *b G_GNUC_UNUSED)
-{
-    return TRUE;
-}
-
-static json_t *
-null_to_json(const void *field G_GNUC_UNUSED)
-{
-    return json_null();
-}
-
 static json_t *
 null_over(const void *field G_GNUC_UNUSED, const json_t *manifest)
 {
@@ -645,9 +620,6 @@ null_over(const void *field G_GNUC_UNUSED, const json_t *manifest)
 }
 
 const FieldType field_null = {
-    .name = "null",
-    .equal = null_equal,
     .parse = null_parse,
-    .to_json = null_to_json,
     .over = null_over,
 };

@@ -16,6 +16,15 @@ extern const FieldType field_string_map;  /* StringMap * */
 extern const FieldType field_string_list; /* StringList * */
 extern const FieldType field_uid;         /* ObjectUid */
 
+gboolean field_equal(const FieldType *type, const void *a, const void *b);
+/* Copies a value over another one, which is let go of. */
+void field_copy(const FieldType *type, void *to, const void *from);
+/* The value of an enumeration is an index into the type's words. */
+void field_type_parse(const FieldType *type, ApiParser *parser, const json_t *value, void *field);
+/* Returns: (owned): the value, over @manifest's value (nullable); NULL: absent */
+json_t *
+field_type_to_json(const FieldType *type, const void *field, const json_t *manifest, SimTime start);
+
 /* The calendar's time 0: 2026-01-01T00:00:00Z, in seconds since 1970. A run begins then, unless its
  * scenario says otherwise: sim_start() is the beginning in the calendar. Fields of objects have
  * times since the beginning of the run; only parsing and printing convert them. */

@@ -69,6 +69,15 @@ json_path_string(const json_t *object, const char *path)
     return json_string_value(json_path_get(object, path));
 }
 
+json_t *
+json_list_find(const json_t *list, const char *path, const char *text)
+{
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (g_strcmp0(json_path_string(json_array_get(list, i), path), text) == 0)
+            return json_array_get(list, i);
+    return NULL;
+}
+
 /* Sets the step's value and returns it. @value: (taken): NULL: an object, the present one if there
  * is one */
 static json_t *
@@ -196,22 +205,6 @@ json_sorted(const json_t *value)
     return object;
 }
 
-void
-field_counted_ref(void *field)
-{
-    RefCount *refs; /* shared structs begin with it */
-
-    memcpy(&refs, field, sizeof refs);
-    if (refs != NULL)
-        ref_count_add(refs);
-}
-
-gboolean
-field_u32_equal(const void *a, const void *b)
-{
-    return *(const uint32_t *)a == *(const uint32_t *)b;
-}
-
 static void *
 field_in(const Field *field, void *target)
 {
@@ -224,36 +217,157 @@ field_of(const Field *field, const void *target)
     return (const char *)target + field->offset;
 }
 
+/* ---- Shared structs ---- */
+
+/* Typed lists have their items where this struct ends. */
+typedef struct {
+    RefCount refs;
+    unsigned n_items;
+} SharedList;
+
+static inline gboolean
+is_shared(const FieldType *type)
+{
+    return type->unref != NULL || type->item_size != 0;
+}
+
+/* Returns: (nullable): the struct that a field points to, of whatever type */
+static void *
+shared_of(const void *field)
+{
+    void *shared;
+
+    memcpy(&shared, field, sizeof shared);
+    return shared;
+}
+
+static void *
+list_item(const FieldType *type, const void *list, unsigned i)
+{
+    return (char *)list + sizeof(SharedList) + i * type->item_size;
+}
+
+static void
+list_unref(const FieldType *type, SharedList *self)
+{
+    if (!ref_count_drop(&self->refs))
+        return;
+    for (unsigned i = 0; i < self->n_items; i++)
+        fields_clear(type->fields, list_item(type, self, i));
+    g_free(self);
+}
+
 void
 fields_ref(const Field *fields, void *target)
 {
-    for (const Field *field = fields; field->path != NULL && field->type->ref != NULL; field++)
-        field->type->ref(field_in(field, target));
+    for (const Field *field = fields; field->path != NULL && is_shared(field->type); field++) {
+        char *shared = shared_of(field_of(field, target));
+        if (shared != NULL)
+            ref_count_add((RefCount *)(void *)(shared + field->type->refs));
+    }
+}
+
+static void
+field_clear(const FieldType *type, void *field)
+{
+    void *shared = shared_of(field);
+
+    if (shared == NULL)
+        return;
+    if (type->unref != NULL)
+        type->unref(shared);
+    else
+        list_unref(type, shared);
+    memset(field, 0, sizeof shared);
 }
 
 void
 fields_clear(const Field *fields, void *target)
 {
-    for (const Field *field = fields; field->path != NULL && field->type->ref != NULL; field++)
-        field->type->clear(field_in(field, target));
+    for (const Field *field = fields; field->path != NULL && is_shared(field->type); field++)
+        field_clear(field->type, field_in(field, target));
+}
+
+void
+field_copy(const FieldType *type, void *to, const void *from)
+{
+    if (!is_shared(type)) {
+        memmove(to, from, type->size);
+        return;
+    }
+    char *shared = shared_of(from);
+    if (shared == shared_of(to))
+        return;
+    field_clear(type, to);
+    memcpy(to, from, type->size);
+    if (shared != NULL)
+        ref_count_add((RefCount *)(void *)(shared + type->refs));
+}
+
+/* ---- All types ---- */
+
+void
+fields_init(const Field *fields, void *target)
+{
+    for (const Field *field = fields; field->path != NULL; field++)
+        if (field->type->initial != NULL)
+            memcpy(field_in(field, target), field->type->initial, field->type->size);
+        else if (field->type->fields != NULL && !is_shared(field->type))
+            fields_init(field->type->fields, field_in(field, target));
+}
+
+static gboolean
+is_all_zero(const FieldType *type, const void *field)
+{
+    const char *bytes = field;
+
+    for (size_t i = 0; i < type->size; i++)
+        if (bytes[i] != 0)
+            return FALSE;
+    return TRUE;
+}
+
+static gboolean
+struct_is_absent(const FieldType *type, const void *target)
+{
+    return is_all_zero(type->fields->type, field_of(type->fields, target));
+}
+
+static gboolean
+list_equal(const FieldType *type, const SharedList *a, const SharedList *b)
+{
+    return items_equal(type->fields, list_item(type, a, 0), a->n_items, list_item(type, b, 0),
+                       b->n_items, type->item_size);
+}
+
+gboolean
+field_equal(const FieldType *type, const void *a, const void *b)
+{
+    if (type->equal != NULL)
+        return type->equal(a, b);
+    if (is_shared(type)) {
+        const void *x = shared_of(a), *y = shared_of(b);
+        return x == y || (x != NULL && y != NULL &&
+                          (type->same != NULL ? type->same(x, y) : list_equal(type, x, y)));
+    }
+    if (type->fields != NULL)
+        return (struct_is_absent(type, a) && struct_is_absent(type, b)) ||
+               fields_equal(type->fields, a, b);
+    return memcmp(a, b, type->size) == 0;
 }
 
 gboolean
 fields_equal(const Field *fields, const void *a, const void *b)
 {
     for (const Field *field = fields; field->path != NULL; field++)
-        if (!field->type->equal(field_of(field, a), field_of(field, b)))
+        if (!field_equal(field->type, field_of(field, a), field_of(field, b)))
             return FALSE;
     return TRUE;
 }
 
-void
-field_type_parse(const FieldType *type, ApiParser *parser, const json_t *value, void *field)
+static void
+word_parse(const FieldType *type, ApiParser *parser, const json_t *value, void *field)
 {
-    if (type->words == NULL) {
-        type->parse(parser, value, field);
-        return;
-    }
     if (!api_parser_expect(parser, value, JSON_STRING))
         return;
     for (uint32_t i = 0; type->words[i] != NULL; i++)
@@ -261,7 +375,61 @@ field_type_parse(const FieldType *type, ApiParser *parser, const json_t *value, 
             *(uint32_t *)field = i;
             return;
         }
-    api_parser_unsupported(parser, value, type->words);
+    api_parser_unsupported(parser, value, type->words + (type->words[0][0] == '\0' ? 1 : 0));
+}
+
+static void
+list_parse(const FieldType *type, ApiParser *parser, const json_t *array, void *field)
+{
+    unsigned n;
+    g_autofree void *items = items_parse(parser, array, type->fields, type->item_size, &n);
+    size_t size = n * type->item_size;
+
+    if (type->finish != NULL)
+        type->finish(parser, array, items, n);
+    field_clear(type, field);
+    if (n == 0)
+        return;
+    SharedList *list = g_malloc(sizeof *list + size);
+    *list = (SharedList){REF_COUNT_ONE, n};
+    memcpy(list_item(type, list, 0), items, size);
+    memcpy(field, &list, sizeof list);
+}
+
+void
+field_type_parse(const FieldType *type, ApiParser *parser, const json_t *value, void *field)
+{
+    if (type->parse != NULL)
+        type->parse(parser, value, field);
+    else if (type->words != NULL)
+        word_parse(type, parser, value, field);
+    else if (type->item_size != 0)
+        list_parse(type, parser, value, field);
+    else
+        fields_parse(parser, value, type->fields, field);
+}
+
+/* Returns: (borrowed) (nullable): what the document has of an item */
+static const json_t *
+list_find_old(const FieldType *type, const SharedList *list, unsigned i, const json_t *manifest)
+{
+    if (!type->keyed)
+        return json_array_size(manifest) == list->n_items ? json_array_get(manifest, i) : NULL;
+    return json_list_find(manifest, type->fields->path,
+                          *(const char *const *)field_of(type->fields, list_item(type, list, i)));
+}
+
+static json_t *
+list_to_json(const FieldType *type, const SharedList *list, const json_t *manifest, SimTime start)
+{
+    json_t *array = list == NULL ? NULL : json_array();
+
+    for (unsigned i = 0; list != NULL && i < list->n_items; i++) {
+        json_t *item = fields_to_json_at(type->fields, list_item(type, list, i),
+                                         list_find_old(type, list, i, manifest), start);
+        json_array_append_new(array, item == NULL ? json_object() : item);
+    }
+    return array;
 }
 
 json_t *
@@ -271,9 +439,14 @@ field_type_to_json(const FieldType *type, const void *field, const json_t *manif
         return type->print(field, manifest, start);
     if (type->over != NULL)
         return type->over(field, manifest);
+    if (type->to_json != NULL)
+        return type->to_json(field);
     if (type->words != NULL)
         return json_string(type->words[*(const uint32_t *)field]);
-    return type->to_json(field);
+    if (type->item_size != 0)
+        return list_to_json(type, shared_of(field), manifest, start);
+    return struct_is_absent(type, field) ? NULL
+                                         : fields_to_json_at(type->fields, field, manifest, start);
 }
 
 #define PATH_LENGTH_MAX 256
@@ -342,17 +515,6 @@ fields_parse(ApiParser *parser, const json_t *object, const Field *fields, void 
     }
 }
 
-static gboolean
-is_all_zero(const Field *field, const void *from)
-{
-    const char *value = field_of(field, from);
-
-    for (size_t i = 0; i < field->type->size; i++)
-        if (value[i] != 0)
-            return FALSE;
-    return TRUE;
-}
-
 void
 fields_print(const Field *fields, const void *from, json_t *into, SimTime start)
 {
@@ -360,9 +522,12 @@ fields_print(const Field *fields, const void *from, json_t *into, SimTime start)
         if ((field->flags & FIELD_INTERNAL) != 0)
             continue;
         const json_t *old = json_path_get(into, field->path);
-        if (old == NULL && (field->flags & FIELD_OPTIONAL) != 0 && is_all_zero(field, from))
+        if (old == NULL && (field->flags & FIELD_OPTIONAL) != 0 &&
+            is_all_zero(field->type, field_of(field, from)))
             continue;
         json_t *value = field_type_to_json(field->type, field_of(field, from), old, start);
+        if (value == NULL && (field->flags & FIELD_OR_NULL) != 0)
+            value = json_null();
         if (value != NULL)
             json_path_set_new(into, field->path, value);
         else
@@ -388,21 +553,16 @@ fields_to_json(const Field *fields, const void *from, const json_t *manifest)
 }
 
 void *
-items_parse(ApiParser *parser,
-            const json_t *array,
-            const Field *fields,
-            const void *initial,
-            size_t size,
-            unsigned *n)
+items_parse(ApiParser *parser, const json_t *array, const Field *fields, size_t size, unsigned *n)
 {
     *n = 0;
     if (!api_parser_expect(parser, array, JSON_ARRAY))
         return NULL;
 
-    char *items = g_malloc_n(json_array_size(array), size);
+    char *items = g_malloc0_n(json_array_size(array), size);
     for (size_t i = 0; i < json_array_size(array); i++) {
         gsize length = api_parser_enter_index(parser, (unsigned)i);
-        memcpy(items + i * size, initial, size);
+        fields_init(fields, items + i * size);
         fields_parse(parser, json_array_get(array, i), fields, items + i * size);
         api_parser_leave(parser, length);
     }

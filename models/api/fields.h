@@ -22,6 +22,32 @@
         NULL, NULL, 0, FIELD_SPEC                                                                  \
     }
 
+/* The data of FieldTypes. */
+#define FIELD_WORDS(...)                                                                           \
+    .size = sizeof(uint32_t), .words = (const char *const[])                                       \
+    {                                                                                              \
+        __VA_ARGS__, NULL                                                                          \
+    }
+/* A pointer to a counted struct, by @prefix_unref() and @prefix_equal(). */
+#define FIELD_SHARED(prefix)                                                                       \
+    .size = sizeof(void *), .unref = (GDestroyNotify)prefix##_unref,                               \
+    .same = (GEqualFunc)prefix##_equal
+/* A pointer to an object within the object. */
+#define FIELD_OBJECT                                                                               \
+    .size = sizeof(Object *), .unref = (GDestroyNotify)object_unref,                               \
+    .same = (GEqualFunc)object_equal, .refs = offsetof(Object, refs)
+#define FIELD_STRUCT(Struct, struct_fields) .size = sizeof(Struct), .fields = (struct_fields)
+/* A pointer to a shared list; typed by REF_LIST_DEFINE(). */
+#define FIELD_LIST(Item, item_fields)                                                              \
+    .size = sizeof(void *), .fields = (item_fields), .item_size = sizeof(Item)
+#define FIELD_INITIAL(Type, value)                                                                 \
+    .initial = &(Type const)                                                                       \
+    {                                                                                              \
+        value                                                                                      \
+    }
+
+/* Sets the initial values of fields in a struct of zeros. */
+void fields_init(const Field *fields, void *target);
 void fields_ref(const Field *fields, void *target);
 void fields_clear(const Field *fields, void *target);
 gboolean fields_equal(const Field *fields, const void *a, const void *b);
@@ -37,25 +63,17 @@ fields_to_json_at(const Field *fields, const void *from, const json_t *manifest,
 /* The same for fields without times. */
 json_t *fields_to_json(const Field *fields, const void *from, const json_t *manifest);
 
-/* The value of an enumeration is an index into the type's words. */
-void field_type_parse(const FieldType *type, ApiParser *parser, const json_t *value, void *field);
-/* Returns: (owned): the value, over @manifest's value (nullable); NULL: absent */
-json_t *
-field_type_to_json(const FieldType *type, const void *field, const json_t *manifest, SimTime start);
-
 /* Lists of structs. Returns: (owned): @n items of @size, free with g_free() */
-void *items_parse(ApiParser *parser,
-                  const json_t *array,
-                  const Field *fields,
-                  const void *initial, /* of each item */
-                  size_t size,
-                  unsigned *n);
+void *
+items_parse(ApiParser *parser, const json_t *array, const Field *fields, size_t size, unsigned *n);
 /* Returns: (owned): NULL if there are none */
 json_t *items_to_json(
     const Field *fields, const void *items, unsigned n, size_t size, const json_t *manifest);
 gboolean items_equal(
     const Field *fields, const void *a, unsigned n_a, const void *b, unsigned n_b, size_t size);
 
+/* Returns: (borrowed): the list's item whose string at @path is @text; NULL: there is none */
+json_t *json_list_find(const json_t *list, const char *path, const char *text);
 /* Returns: (owned): @fresh (taken, nullable): a list whose items are those of @manifest with the
  * same member @key, where it has them: they keep what they have beside it */
 json_t *keyed_items_over(json_t *fresh, const char *key, const json_t *manifest);
@@ -116,43 +134,29 @@ void api_parser_check_name(ApiParser *self,
 /* Returns: (borrowed): the word of @known that is most like @text, NULL if none is similar */
 const char *name_nearest(const char *text, const char *const *known, unsigned n_known);
 
-/* FieldType.ref of a pointer to a shared struct, which begins with its RefCount. */
-void field_counted_ref(void *field);
-
-/* Defines the functions of a FieldType that is a pointer to a shared struct (nullable), by
- * @prefix_unref() and @prefix_equal(). FIELD_SHARED() names them in the FieldType. */
-#define FIELD_SHARED_DEFINE(Type, prefix)                                                          \
-    static void prefix##_field_clear(void *field)                                                  \
-    {                                                                                              \
-        g_clear_pointer((Type **)field, prefix##_unref);                                           \
-    }                                                                                              \
-                                                                                                   \
-    static gboolean prefix##_field_equal(const void *a, const void *b)                             \
-    {                                                                                              \
-        const Type *x = *(Type *const *)a, *y = *(Type *const *)b;                                 \
-                                                                                                   \
-        return x == y || (x != NULL && y != NULL && prefix##_equal(x, y));                         \
-    }
-#define FIELD_SHARED(prefix)                                                                       \
-    .size = sizeof(void *), .ref = field_counted_ref, .clear = prefix##_field_clear,               \
-    .equal = prefix##_field_equal
-
 /* For types that differ from field_string and the like in a few functions. */
-gboolean field_string_equal(const void *a, const void *b);
-json_t *field_string_to_json(const void *field);
-gboolean field_int_equal(const void *a, const void *b);
+void field_int_parse(ApiParser *parser, const json_t *value, void *field);
 json_t *field_int_to_json(const void *field);
-gboolean field_u32_equal(const void *a, const void *b);
-gboolean field_i64_equal(const void *a, const void *b);
+json_t *field_int64_to_json(const void *field);
+void field_string_map_parse(ApiParser *parser, const json_t *value, void *field);
+json_t *field_string_map_to_json(const void *field);
+void field_string_list_parse(ApiParser *parser, const json_t *value, void *field);
+json_t *field_string_list_to_json(const void *field);
+void field_names_parse(ApiParser *parser, const json_t *value, void *field);
+json_t *field_uid_to_json(const void *field);
 
-extern const FieldType field_word;   /* const char *, interned; NULL and "": absent */
-extern const FieldType field_flag;   /* gboolean; FALSE: absent */
-extern const FieldType field_count;  /* int32_t; 0: absent */
-extern const FieldType field_size;   /* int64_t: quantity; 0: absent */
-extern const FieldType field_int64;  /* int64_t; negative: absent */
-extern const FieldType field_null;   /* nothing; printed as null */
-extern const FieldType field_labels; /* StringMap *: with the syntax of labels */
-extern const FieldType field_names;  /* StringList *: [{name}] */
+extern const FieldType field_word;         /* const char *, interned; NULL and "": absent */
+extern const FieldType field_text;         /* const char *, interned or "", which is absent */
+extern const FieldType field_full_text;    /* the same, but "" is printed */
+extern const FieldType field_flag;         /* gboolean; FALSE: absent */
+extern const FieldType field_count;        /* int32_t; 0: absent */
+extern const FieldType field_int_or_unset; /* int32_t; negative: absent */
+extern const FieldType field_natural;      /* the same; a document may have no negative number */
+extern const FieldType field_size;         /* int64_t: quantity; 0: absent */
+extern const FieldType field_int64;        /* int64_t; negative: absent */
+extern const FieldType field_null;         /* nothing; printed as null */
+extern const FieldType field_labels;       /* StringMap *: with the syntax of labels */
+extern const FieldType field_names;        /* StringList *: [{name}] */
 
 /* @metadata: of a template that was printed: what its document does not tell goes. */
 void template_metadata_tidy(const Object *template, json_t *metadata);

@@ -12,13 +12,6 @@ static const Field lease_fields[] = {
     FIELDS_END,
 };
 
-static void
-lease_set_defaults(Object *object)
-{
-    LEASE(object)->acquired_at = TIME_UNSET;
-    LEASE(object)->renewed_at = TIME_UNSET;
-}
-
 const KindClass lease_kind = {
     .kind = "Lease",
     .api_version = "coordination.k8s.io/v1",
@@ -26,5 +19,4 @@ const KindClass lease_kind = {
     .size = sizeof(Lease),
     .fields = lease_fields,
     .namespaced = TRUE,
-    .set_defaults = lease_set_defaults,
 };

@@ -199,16 +199,6 @@ owner_references_without(const OwnerReferences *self, ObjectUid uid)
     return n == self->n_items ? owner_references_ref(self) : owner_references_new(items, n);
 }
 
-gboolean
-owner_references_equal(const OwnerReferences *a, const OwnerReferences *b)
-{
-    if (a == b)
-        return TRUE;
-    return a != NULL && b != NULL &&
-           items_equal(owner_fields, a->items, a->n_items, b->items, b->n_items,
-                       sizeof a->items[0]);
-}
-
 /* The owner's key, if a model knows its kind. An owner with a namespace is in the namespace of its
  * object. */
 static const ObjectKey *
@@ -224,44 +214,31 @@ owner_key(ApiParser *parser, const OwnerReference *owner)
 }
 
 static void
-owners_parse(ApiParser *parser, const json_t *value, void *field)
+owners_finish(ApiParser *parser, const json_t *array G_GNUC_UNUSED, void *items, unsigned n)
 {
-    static const OwnerReference initial;
-    OwnerReferences **owners = field;
-    unsigned n;
-    g_autofree OwnerReference *items =
-        items_parse(parser, value, owner_fields, &initial, sizeof initial, &n);
+    OwnerReference *owners = items;
 
     for (unsigned i = 0; i < n; i++)
-        items[i].key = owner_key(parser, &items[i]);
-    owner_references_unref(*owners);
-    *owners = owner_references_new(items, n);
+        owners[i].key = owner_key(parser, &owners[i]);
 }
 
-static json_t *
-owners_to_json(const void *field)
-{
-    const OwnerReferences *owners = *(OwnerReferences *const *)field;
-
-    return owners == NULL ? NULL
-                          : items_to_json(owner_fields, owners->items, owners->n_items,
-                                          sizeof owners->items[0], NULL);
-}
-
-/* Metadata belongs to no kind: object.c counts its references and compares it. */
 static const FieldType owners_type = {
-    .name = "owner references",
-    .size = sizeof(OwnerReferences *),
-    .parse = owners_parse,
-    .to_json = owners_to_json,
+    FIELD_LIST(OwnerReference, owner_fields),
+    .finish = owners_finish,
 };
+
+gboolean
+owner_references_equal(const OwnerReferences *a, const OwnerReferences *b)
+{
+    return field_equal(&owners_type, &a, &b);
+}
 
 static void
 annotations_parse(ApiParser *parser, const json_t *value, void *field)
 {
     size_t n_bytes = 0;
 
-    field_string_map.parse(parser, value, field);
+    field_string_map_parse(parser, value, field);
     for (void *member = json_first_member(value); member != NULL;
          member = json_next_member(value, member)) {
         const char *key = json_object_iter_key(member);
@@ -277,23 +254,16 @@ annotations_parse(ApiParser *parser, const json_t *value, void *field)
                          ANNOTATIONS_BYTES_MAX);
 }
 
-static json_t *
-annotations_to_json(const void *field)
-{
-    return field_string_map.to_json(field);
-}
-
 static const FieldType annotations_type = {
-    .name = "annotations",
-    .size = sizeof(StringMap *),
+    FIELD_SHARED(string_map),
     .parse = annotations_parse,
-    .to_json = annotations_to_json,
+    .to_json = field_string_map_to_json,
 };
 
 static void
 finalizers_parse(ApiParser *parser, const json_t *value, void *field)
 {
-    field_string_list.parse(parser, value, field);
+    field_string_list_parse(parser, value, field);
     for (size_t i = 0; i < json_array_size(value); i++) {
         const json_t *item = json_array_get(value, i);
         const char *fault =
@@ -303,17 +273,10 @@ finalizers_parse(ApiParser *parser, const json_t *value, void *field)
     }
 }
 
-static json_t *
-finalizers_to_json(const void *field)
-{
-    return field_string_list.to_json(field);
-}
-
 static const FieldType finalizers_type = {
-    .name = "finalizers",
-    .size = sizeof(StringList *),
+    FIELD_SHARED(string_list),
     .parse = finalizers_parse,
-    .to_json = finalizers_to_json,
+    .to_json = field_string_list_to_json,
 };
 
 static void
@@ -340,29 +303,9 @@ version_to_json(const void *field)
 }
 
 static const FieldType version_type = {
-    .name = "string",
     .size = sizeof(uint64_t),
     .parse = version_parse,
     .to_json = version_to_json,
-};
-
-static json_t *
-grace_to_json(const void *field)
-{
-    return *(const int32_t *)field < 0 ? NULL : field_int.to_json(field);
-}
-
-static void
-grace_parse(ApiParser *parser, const json_t *value, void *field)
-{
-    field_int.parse(parser, value, field);
-}
-
-static const FieldType grace_type = {
-    .name = "integer",
-    .size = sizeof(int32_t),
-    .parse = grace_parse,
-    .to_json = grace_to_json,
 };
 
 static const Field metadata_fields[] = {
@@ -374,7 +317,7 @@ static const Field metadata_fields[] = {
     FIELD("resourceVersion", version_type, Object, resource_version, FIELD_SPEC),
     FIELD("creationTimestamp", field_time, Object, created_at, FIELD_SPEC),
     FIELD("deletionTimestamp", field_time, Object, deleted_at, FIELD_SPEC),
-    FIELD("deletionGracePeriodSeconds", grace_type, Object, deletion_grace_s, FIELD_SPEC),
+    FIELD("deletionGracePeriodSeconds", field_int_or_unset, Object, deletion_grace_s, FIELD_SPEC),
     FIELD("generation", field_count, Object, generation, FIELD_SPEC),
     FIELDS_END,
 };

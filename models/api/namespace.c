@@ -3,13 +3,7 @@
 
 #include "workloads/workload-private.h"
 
-static const char *const phase_words[] = {"Active", "Terminating", NULL};
-static const FieldType phase_type = {
-    .name = "namespace phase",
-    .size = sizeof(uint32_t),
-    .equal = field_u32_equal,
-    .words = phase_words,
-};
+static const FieldType phase_type = {FIELD_WORDS("Active", "Terminating")};
 
 #define CONDITION(type, place)                                                                     \
     FIELD("status.conditions[" type "]", field_workload_condition, Namespace, conditions[place],   \
@@ -26,18 +20,10 @@ static const Field namespace_fields[] = {
     FIELDS_END,
 };
 
-static void
-namespace_set_defaults(Object *object)
-{
-    for (unsigned i = 0; i < N_NAMESPACE_CONDITIONS; i++)
-        NAMESPACE(object)->conditions[i].changed_at = TIME_UNSET;
-}
-
 const KindClass namespace_kind = {
     .kind = "Namespace",
     .api_version = "v1",
     .resource = "namespaces",
     .size = sizeof(Namespace),
     .fields = namespace_fields,
-    .set_defaults = namespace_set_defaults,
 };

@@ -184,10 +184,7 @@ node_selector_to_json(const void *field)
     return json_pack("{s:o}", "nodeSelectorTerms", terms);
 }
 
-FIELD_SHARED_DEFINE(NodeSelector, node_selector)
-
 const FieldType field_node_selector = {
-    .name = "node selector",
     FIELD_SHARED(node_selector),
     .parse = node_selector_parse,
     .to_json = node_selector_to_json,
@@ -241,7 +238,6 @@ preferred_nodes_to_json(const void *field)
 }
 
 const FieldType field_preferred_nodes = {
-    .name = "preferred node terms",
     FIELD_SHARED(node_selector),
     .parse = preferred_nodes_parse,
     .to_json = preferred_nodes_to_json,
@@ -256,7 +252,6 @@ topology_term_parse(ApiParser *parser, const json_t *value, NodeSelectorTerm *te
         FIELD("key", field_string, SelectRequirement, key, FIELD_REQUIRED),
         FIELDS_END,
     };
-    static const SelectRequirement initial = {.operator= SELECT_IN };
     const json_t *expressions = json_path_get(value, "matchLabelExpressions");
     unsigned n;
 
@@ -264,7 +259,7 @@ topology_term_parse(ApiParser *parser, const json_t *value, NodeSelectorTerm *te
         return;
     gsize length = api_parser_enter(parser, "matchLabelExpressions");
     g_autofree SelectRequirement *items =
-        items_parse(parser, expressions, fields, &initial, sizeof initial, &n);
+        items_parse(parser, expressions, fields, sizeof *items, &n);
     g_autoptr(GArray) found = g_array_new(FALSE, FALSE, sizeof *items);
     select_requirements_take(items, n, found);
     term->expressions =
@@ -306,7 +301,6 @@ topology_terms_to_json(const void *field)
 }
 
 const FieldType field_topology_terms = {
-    .name = "topology terms",
     FIELD_SHARED(node_selector),
     .parse = topology_terms_parse,
     .to_json = topology_terms_to_json,

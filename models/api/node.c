@@ -27,7 +27,7 @@ count_parse(ApiParser *parser, const json_t *value, const char *name, int32_t *c
     gsize length = api_parser_enter(parser, name);
 
     if (given != NULL)
-        field_quantity.parse(parser, given, &number);
+        field_type_parse(&field_quantity, parser, given, &number);
     api_parser_leave(parser, length);
     *count = (int32_t)CLAMP(number, 0, INT32_MAX);
     return given != NULL;
@@ -41,13 +41,7 @@ resources_parse(ApiParser *parser, const json_t *value, void *field)
 
     if (!api_parser_expect(parser, value, JSON_OBJECT))
         return;
-    for (const Field *member = resource_fields; member->path != NULL; member++) {
-        const json_t *given = json_path_get(value, member->path);
-        gsize length = api_parser_enter(parser, member->path);
-        if (given != NULL)
-            member->type->parse(parser, given, (char *)resources + member->offset);
-        api_parser_leave(parser, length);
-    }
+    fields_parse(parser, value, resource_fields, resources);
     count_parse(parser, value, "pods", &resources->pods);
     for (unsigned i = 0; i < N_NODE_DISKS; i++)
         if (count_parse(parser, value, disk_resources[i], &resources->disks[i]))
@@ -83,7 +77,6 @@ resources_over(const void *field, const json_t *manifest)
 }
 
 static const FieldType allocatable_type = {
-    .name = "resources",
     .size = sizeof(NodeResources),
     .equal = resources_equal,
     .parse = resources_parse,
@@ -100,7 +93,6 @@ capacity_over(const void *field, const json_t *manifest)
 }
 
 static const FieldType capacity_type = {
-    .name = "resources",
     .size = sizeof(NodeResources),
     .equal = resources_equal,
     .parse = resources_parse,
@@ -127,19 +119,9 @@ attached_over(const void *field, const json_t *manifest)
     return keyed_items_over(attached_to_json(field), "name", manifest);
 }
 
-static void
-attached_parse(ApiParser *parser, const json_t *value, void *field)
-{
-    field_names.parse(parser, value, field);
-}
-
-FIELD_SHARED_DEFINE(StringList, string_list)
-
 static const FieldType attached_type = {
-    .name = "volumes attached",
     FIELD_SHARED(string_list),
-    .parse = attached_parse,
-    .to_json = attached_to_json,
+    .parse = field_names_parse,
     .over = attached_over,
 };
 
@@ -165,15 +147,6 @@ static const Field node_fields[] = {
     FIELDS_END,
 };
 #undef TROUBLE
-
-static void
-node_set_defaults(Object *object)
-{
-    NODE(object)->ready.changed_at = TIME_UNSET;
-    NODE(object)->heartbeat_at = TIME_UNSET;
-    for (unsigned i = 0; i < N_NODE_TROUBLES; i++)
-        NODE(object)->troubles[i].changed_at = TIME_UNSET;
-}
 
 static void
 node_check(ApiParser *parser, const json_t *manifest, const Object *object)
@@ -207,6 +180,5 @@ const KindClass node_kind = {
     .resource = "nodes",
     .size = sizeof(Node),
     .fields = node_fields,
-    .set_defaults = node_set_defaults,
     .check = node_check,
 };

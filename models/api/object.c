@@ -104,6 +104,7 @@ object_new(ObjectKey *key)
     self->deleted_at = TIME_UNSET;
     self->refs = REF_COUNT_ONE;
     self->deletion_grace_s = -1;
+    fields_init(class->fields, self);
     if (class->set_defaults != NULL)
         class->set_defaults(self);
     return self;
@@ -186,7 +187,8 @@ object_spec_equal(const Object *a, const Object *b)
 {
     for (const Field *field = kinds[a->key->kind]->fields; field->path != NULL; field++)
         if ((field->flags & FIELD_STATUS) == 0 &&
-            !field->type->equal((const char *)a + field->offset, (const char *)b + field->offset))
+            !field_equal(field->type, (const char *)a + field->offset,
+                         (const char *)b + field->offset))
             return FALSE;
     return TRUE;
 }
@@ -200,16 +202,7 @@ object_take_fields(Object *to, const Object *from, gboolean status)
     for (const Field *field = class->fields; field->path != NULL; field++) {
         if (((field->flags & FIELD_STATUS) != 0) != (status != FALSE))
             continue;
-        const FieldType *type = field->type;
-        void *target = (char *)to + field->offset;
-        const void *source = (const char *)from + field->offset;
-        if (type->ref != NULL && memcmp(target, source, type->size) != 0) {
-            type->clear(target);
-            memcpy(target, source, type->size);
-            type->ref(target);
-        } else {
-            memmove(target, source, type->size);
-        }
+        field_copy(field->type, (char *)to + field->offset, (const char *)from + field->offset);
     }
 }
 

@@ -199,26 +199,38 @@ typedef struct {
     uint32_t generation;      /* metadata.generation; 0: the kind has none */
 } Object;
 
-/* The type of a field. Types with references count them, so copies of objects are cheap. */
+/* The type of a field: mostly data, see FIELD_WORDS() and the macros behind it. Functions stand
+ * where data is not enough, and go first. */
 typedef struct ApiParser ApiParser;
+typedef struct Field Field;
 typedef struct {
-    const char *name; /* for the schema: "string", "quantity" */
     size_t size;
-    void (*ref)(void *field);   /* NULL: nothing to count */
-    void (*clear)(void *field); /* drops the reference; NULL: nothing */
-    gboolean (*equal)(const void *a, const void *b);
-    void (*parse)(ApiParser *parser,
-                  const json_t *value,
-                  void *field);            /* reports errors to @parser */
-    json_t *(*to_json)(const void *field); /* (owned): NULL: nothing to print */
-    /* An enumeration, in a uint32_t: its words in order of the values, ends with NULL. Such a type
-     * needs neither parse nor to_json. */
+    const void *initial; /* of @size: the value in a new struct; NULL: zeros */
+    /* An enumeration, in a uint32_t: its words in order of the values, ends with NULL. "" is the
+     * value of what is absent. */
     const char *const *words;
+    /* A pointer (nullable) to a counted struct, so that copies of objects are cheap. */
+    GDestroyNotify unref;
+    GEqualFunc same;
+    size_t refs; /* offset of its RefCount */
+    /* A struct, absent while its first field is zero. With @item_size: a pointer (nullable) to a
+     * shared list of such structs: RefCount refs, unsigned n_items, items[]. */
+    const Field *fields;
+    size_t item_size;
+    /* An item keeps what the document's item with the same first field, a string, has beside it.
+     * FALSE: the item at the same place, if the list has kept its length */
+    gboolean keyed;
+    /* Checks the items that were read and completes them; may be NULL. */
+    void (*finish)(ApiParser *parser, const json_t *array, void *items, unsigned n);
+
+    /* NULL: by bytes, unless a form above tells */
+    gboolean (*equal)(const void *a, const void *b);
+    void (*parse)(ApiParser *parser, const json_t *value, void *field); /* reports its faults */
+    json_t *(*to_json)(const void *field); /* (owned): NULL: nothing to print */
     /* (owned): like to_json, over the manifest's value (nullable), so that members stay that no
-     * model reads. NULL: to_json is used */
+     * model reads */
     json_t *(*over)(const void *field, const json_t *manifest);
-    /* (owned): the same for a type with times; @start is the run's beginning in the calendar. NULL:
-     * it has none */
+    /* (owned): the same for a type with times; @start is the run's beginning in the calendar */
     json_t *(*print)(const void *field, const json_t *manifest, SimTime start);
 } FieldType;
 
@@ -230,15 +242,16 @@ typedef enum {
     FIELD_PART =
         1 << 3, /* takes only some keys of the object at its path; other fields take the rest */
     FIELD_OPTIONAL = 1 << 4, /* zero is printed only over a document that has the field */
+    FIELD_OR_NULL = 1 << 5,  /* what is absent is printed as null */
 } FieldFlags;
 
-typedef struct {
+struct Field {
     const char *path; /* in JSON: "spec.storageClassName"; "status.conditions[Ready]": the item of
                          that type */
     const FieldType *type;
     size_t offset;
     FieldFlags flags;
-} Field;
+};
 
 /* What a kind has that makes pods. Offsets in its struct; 0: it has none. */
 typedef struct {
@@ -256,7 +269,7 @@ typedef struct {
     const char *api_version;
     const char *resource; /* "persistentvolumeclaims" */
     size_t size;
-    const Field *fields; /* ends with a NULL path; fields whose type has ref stand first */
+    const Field *fields; /* ends with a NULL path; fields whose type counts stand first */
     gboolean namespaced;
     gboolean has_generation;       /* API-3 */
     const WorkloadClass *workload; /* NULL: it makes no pods */

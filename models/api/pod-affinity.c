@@ -5,8 +5,6 @@
 
 /* Affinity of pods to other pods, and how pods spread over a topology. */
 
-static const char *const unsatisfiable_words[] = {"ScheduleAnyway", "DoNotSchedule", NULL};
-
 static const Field term_fields[] = {
     FIELD("labelSelector", field_label_selector, PodAffinityTerm, selector, FIELD_SPEC),
     FIELD("namespaces", field_string_list, PodAffinityTerm, namespaces, FIELD_SPEC),
@@ -26,12 +24,12 @@ static const Field weighted_term_fields[] = {
 static void
 terms_parse(ApiParser *parser, const json_t *value, PodSpec *spec, gboolean anti, gboolean weighted)
 {
-    const PodAffinityTerm initial = {.anti = anti};
     unsigned n;
     g_autofree PodAffinityTerm *terms = items_parse(
-        parser, value, weighted ? weighted_term_fields : term_fields, &initial, sizeof initial, &n);
+        parser, value, weighted ? weighted_term_fields : term_fields, sizeof *terms, &n);
 
-    for (unsigned i = 0; i < n; i++)
+    for (unsigned i = 0; i < n; i++) {
+        terms[i].anti = anti;
         if (weighted && (terms[i].weight < 1 || terms[i].weight > 100)) {
             gsize length = api_parser_enter_index(parser, i);
             gsize inner = api_parser_enter(parser, "weight");
@@ -41,6 +39,7 @@ terms_parse(ApiParser *parser, const json_t *value, PodSpec *spec, gboolean anti
             api_parser_leave(parser, length);
             terms[i].weight = 1; /* 0 would mean required */
         }
+    }
     if (n == 0)
         return;
     spec->pod_terms = g_renew(PodAffinityTerm, spec->pod_terms, spec->n_pod_terms + n);
@@ -103,7 +102,6 @@ terms_equal(const void *a, const void *b)
     }                                                                                              \
                                                                                                    \
     const FieldType field_##list = {                                                               \
-        .name = "pod affinity terms",                                                              \
         .equal = terms_equal,                                                                      \
         .parse = list##_parse,                                                                     \
         .over = list##_over,                                                                       \
@@ -114,12 +112,7 @@ AFFINITY_DEFINE(affinity_preferred, FALSE, TRUE)
 AFFINITY_DEFINE(anti_affinity_required, TRUE, FALSE)
 AFFINITY_DEFINE(anti_affinity_preferred, TRUE, TRUE)
 
-static const FieldType unsatisfiable_type = {
-    .name = "whenUnsatisfiable",
-    .size = sizeof(uint32_t),
-    .equal = field_u32_equal,
-    .words = unsatisfiable_words,
-};
+static const FieldType unsatisfiable_type = {FIELD_WORDS("ScheduleAnyway", "DoNotSchedule")};
 
 static const Field spread_fields[] = {
     FIELD("labelSelector", field_label_selector, SpreadConstraint, selector, FIELD_SPEC),
@@ -133,11 +126,9 @@ static const Field spread_fields[] = {
 static void
 spread_parse(ApiParser *parser, const json_t *value, void *field)
 {
-    static const SpreadConstraint initial;
     PodSpec *spec = field;
 
-    spec->spread =
-        items_parse(parser, value, spread_fields, &initial, sizeof initial, &spec->n_spread);
+    spec->spread = items_parse(parser, value, spread_fields, sizeof *spec->spread, &spec->n_spread);
     for (unsigned i = 0; i < spec->n_spread; i++) {
         const json_t *skew = json_path_get(json_array_get(value, i), "maxSkew");
         if (spec->spread[i].max_skew > 0 || !json_is_integer(skew))
@@ -169,7 +160,6 @@ spread_over(const void *field, const json_t *manifest)
 }
 
 const FieldType field_topology_spread = {
-    .name = "topology spread constraints",
     .equal = spread_equal,
     .parse = spread_parse,
     .over = spread_over,

@@ -35,9 +35,8 @@ static const Field device_fields[] = {
 static void
 mount_names_parse(ApiParser *parser, const json_t *value, const Field *fields, StringList **names)
 {
-    static const Mount initial;
     unsigned n;
-    g_autofree Mount *mounts = items_parse(parser, value, fields, &initial, sizeof initial, &n);
+    g_autofree Mount *mounts = items_parse(parser, value, fields, sizeof *mounts, &n);
 
     for (unsigned i = 0; i < n; i++) {
         if (mounts[i].name == NULL)
@@ -60,8 +59,8 @@ devices_parse(ApiParser *parser, const json_t *value, void *field)
     mount_names_parse(parser, value, device_fields, field);
 }
 
-static const FieldType mounts_type = {.name = "volume mounts", .parse = mounts_parse};
-static const FieldType devices_type = {.name = "volume devices", .parse = devices_parse};
+static const FieldType mounts_type = {.parse = mounts_parse};
+static const FieldType devices_type = {.parse = devices_parse};
 
 static const Field container_fields[] = {
     FIELD("name", field_string, Container, name, FIELD_REQUIRED),

@@ -6,7 +6,8 @@
 
 /* Shared by pods, nodes and StatefulSets. Private to models/api. */
 
-extern const FieldType field_node_condition; /* PodCondition, with a heartbeat */
+extern const FieldType field_node_condition;   /* PodCondition, with a heartbeat */
+extern const FieldType field_condition_status; /* uint32_t: ConditionStatus */
 
 /* Of the whole PodSpec. */
 extern const FieldType field_affinity_required, field_affinity_preferred,
@@ -18,7 +19,8 @@ gboolean pod_containers_equal(const PodSpec *a, const PodSpec *b);
 /* Returns: (owned): the containers' names and images */
 json_t *pod_containers_to_json(const PodSpec *spec);
 
-extern const FieldType field_preemption_policy; /* uint32_t: PreemptionPolicy */
+extern const FieldType field_preemption_policy; /* uint32_t: PreemptionPolicy; OPTIONAL */
+gboolean pod_template_equal(const PodTemplate *a, const PodTemplate *b);
 
 /* Reads a claim template. Its claim gets the key @name without a namespace, which no real claim
  * has. Returns: (owned) */

@@ -113,77 +113,13 @@ group_id_parse(ApiParser *parser, const json_t *value, void *field)
     *(int64_t *)field = group;
 }
 
-static json_t *
-group_id_to_json(const void *field)
-{
-    return field_int64.to_json(field);
-}
-
 static const FieldType group_id_type = {
-    .name = "id of a group",
     .size = sizeof(int64_t),
-    .equal = field_i64_equal,
     .parse = group_id_parse,
-    .to_json = group_id_to_json,
+    .to_json = field_int64_to_json,
 };
 
-static void
-grace_parse(ApiParser *parser, const json_t *value, void *field)
-{
-    field_int.parse(parser, value, field);
-    if (json_is_integer(value) && json_integer_value(value) < 0)
-        api_parser_invalid(parser, value, NULL, "must be greater than or equal to 0");
-}
-
-static const FieldType grace_type = {
-    .name = "integer",
-    .size = sizeof(int32_t),
-    .equal = field_int_equal,
-    .parse = grace_parse,
-    .to_json = field_int_to_json,
-};
-
-/* Admission writes 0 into pods, but not into templates. */
-static json_t *
-priority_over(const void *field, const json_t *manifest)
-{
-    return *(const int32_t *)field == 0 && manifest == NULL ? NULL : field_int_to_json(field);
-}
-
-static void
-priority_parse(ApiParser *parser, const json_t *value, void *field)
-{
-    field_int.parse(parser, value, field);
-}
-
-static const FieldType priority_type = {
-    .name = "integer",
-    .size = sizeof(int32_t),
-    .equal = field_int_equal,
-    .parse = priority_parse,
-    .over = priority_over,
-};
-
-static const char *const preemption_policies[] = {"PreemptLowerPriority", "Never", NULL};
-
-/* Admission writes the default, too. */
-static json_t *
-preemption_policy_over(const void *field, const json_t *manifest)
-{
-    uint32_t policy = *(const uint32_t *)field;
-
-    return policy == PREEMPT_LOWER_PRIORITY && manifest == NULL
-               ? NULL
-               : json_string(preemption_policies[policy]);
-}
-
-const FieldType field_preemption_policy = {
-    .name = "preemption policy",
-    .size = sizeof(uint32_t),
-    .equal = field_u32_equal,
-    .over = preemption_policy_over,
-    .words = preemption_policies,
-};
+const FieldType field_preemption_policy = {FIELD_WORDS("PreemptLowerPriority", "Never")};
 
 #define REQUIRED_TERMS "requiredDuringSchedulingIgnoredDuringExecution"
 #define PREFERRED_TERMS "preferredDuringSchedulingIgnoredDuringExecution"
@@ -204,10 +140,11 @@ static const Field pod_spec_fields[] = {
     FIELD_WHOLE("topologySpreadConstraints", field_topology_spread, FIELD_SPEC),
     FIELD("schedulerName", field_string, PodSpec, scheduler_name, FIELD_SPEC),
     FIELD("restartPolicy", field_string, PodSpec, restart_policy, FIELD_SPEC),
-    FIELD("terminationGracePeriodSeconds", grace_type, PodSpec, grace_s, FIELD_SPEC),
-    FIELD("priority", priority_type, PodSpec, priority, FIELD_SPEC),
+    FIELD("terminationGracePeriodSeconds", field_natural, PodSpec, grace_s, FIELD_SPEC),
+    /* Admission writes 0 and the default policy into pods, but not into templates. */
+    FIELD("priority", field_int, PodSpec, priority, FIELD_OPTIONAL),
     FIELD("priorityClassName", field_word, PodSpec, priority_class, FIELD_SPEC),
-    FIELD("preemptionPolicy", field_preemption_policy, PodSpec, preemption_policy, FIELD_SPEC),
+    FIELD("preemptionPolicy", field_preemption_policy, PodSpec, preemption_policy, FIELD_OPTIONAL),
     FIELD("serviceAccountName", field_string, PodSpec, service_account, FIELD_SPEC),
     FIELD("securityContext.fsGroup", group_id_type, PodSpec, fs_group, FIELD_SPEC),
     FIELD("securityContext.seLinuxChangePolicy", field_string, PodSpec, selinux_policy, FIELD_SPEC),
@@ -309,18 +246,8 @@ pod_spec_over(const void *field, const json_t *manifest)
     return object;
 }
 
-static json_t *
-pod_spec_to_json(const void *field)
-{
-    return pod_spec_over(field, NULL);
-}
-
-FIELD_SHARED_DEFINE(PodSpec, pod_spec)
-
 const FieldType field_pod_spec = {
-    .name = "pod spec",
     FIELD_SHARED(pod_spec),
     .parse = pod_spec_parse,
-    .to_json = pod_spec_to_json,
     .over = pod_spec_over,
 };

@@ -399,10 +399,7 @@ pod_volumes_equal(const PodVolumes *a, const PodVolumes *b)
     return TRUE;
 }
 
-FIELD_SHARED_DEFINE(PodVolumes, pod_volumes)
-
 const FieldType field_pod_volumes = {
-    .name = "pod volumes",
     FIELD_SHARED(pod_volumes),
     .parse = pod_volumes_parse,
     .over = pod_volumes_over,

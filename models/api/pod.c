@@ -7,10 +7,6 @@
 #include "local/machine-use.h"
 #include "pod-private.h"
 
-static const char *const pod_phase_words[] = {"Pending", "Running", "Succeeded",
-                                              "Failed",  "Unknown", NULL};
-static const char *const condition_words[] = {"", "False", "True", "Unknown"};
-
 static const Field template_fields[] = {
     FIELD("metadata.labels", field_labels, PodTemplate, labels, FIELD_SPEC),
     FIELD("metadata.annotations", field_string_map, PodTemplate, annotations, FIELD_SPEC),
@@ -99,126 +95,36 @@ prints_same(const PodTemplate *a, const PodTemplate *b)
     return same;
 }
 
-static gboolean
+gboolean
 pod_template_equal(const PodTemplate *a, const PodTemplate *b)
 {
     return fields_equal(template_fields, a, b) && (a->manifest == b->manifest || prints_same(a, b));
 }
 
-FIELD_SHARED_DEFINE(PodTemplate, pod_template)
-
 const FieldType field_pod_template = {
-    .name = "pod template",
     FIELD_SHARED(pod_template),
     .parse = pod_template_parse,
     .to_json = pod_template_to_json,
 };
 
-static void
-condition_status_parse(ApiParser *parser, const json_t *value, void *field)
-{
-    static const char *const words[] = {"False", "True", "Unknown", NULL};
+const FieldType field_condition_status = {FIELD_WORDS("", "False", "True", "Unknown")};
 
-    if (!api_parser_expect(parser, value, JSON_STRING))
-        return;
-    for (unsigned i = CONDITION_FALSE; i <= CONDITION_UNKNOWN; i++)
-        if (strcmp(condition_words[i], json_string_value(value)) == 0) {
-            *(uint8_t *)field = (uint8_t)i;
-            return;
-        }
-    api_parser_unsupported(parser, value, words);
-}
+/* Kubernetes prints times that nobody writes as null. */
+#define CONDITION_FIELDS(time)                                                                     \
+    FIELD("status", field_condition_status, PodCondition, status, FIELD_REQUIRED),                 \
+        FIELD("reason", field_word, PodCondition, reason, FIELD_SPEC),                             \
+        FIELD("message", field_word, PodCondition, message, FIELD_SPEC),                           \
+        FIELD("lastTransitionTime", field_time, PodCondition, changed_at, FIELD_OR_NULL),          \
+        FIELD_WHOLE(time, field_null, FIELD_SPEC), FIELDS_END
 
-static gboolean
-condition_status_equal(const void *a, const void *b)
-{
-    return *(const uint8_t *)a == *(const uint8_t *)b;
-}
+static const Field node_condition_fields[] = {CONDITION_FIELDS("lastHeartbeatTime")};
+static const Field pod_condition_fields[] = {CONDITION_FIELDS("lastProbeTime")};
 
-static json_t *
-condition_status_to_json(const void *field)
-{
-    return json_string(condition_words[*(const uint8_t *)field]);
-}
-
-static const FieldType condition_status_type = {
-    .name = "condition status",
-    .size = sizeof(uint8_t),
-    .equal = condition_status_equal,
-    .parse = condition_status_parse,
-    .to_json = condition_status_to_json,
-};
-
-static const Field condition_fields[] = {
-    FIELD("status", condition_status_type, PodCondition, status, FIELD_REQUIRED),
-    FIELD("reason", field_word, PodCondition, reason, FIELD_SPEC),
-    FIELD("message", field_word, PodCondition, message, FIELD_SPEC),
-    FIELD("lastTransitionTime", field_time, PodCondition, changed_at, FIELD_SPEC),
-    FIELDS_END,
-};
-static void
-condition_parse(ApiParser *parser, const json_t *value, void *field)
-{
-    fields_parse(parser, value, condition_fields, field);
-}
-
-static gboolean
-condition_equal(const void *a, const void *b)
-{
-    const PodCondition *x = a, *y = b;
-
-    return x->status == y->status &&
-           (x->status == CONDITION_ABSENT || fields_equal(condition_fields, x, y));
-}
-
-/* @also: a time that is not written; Kubernetes prints it as null. */
-static json_t *
-condition_json(const void *field, const json_t *manifest, SimTime start, const char *also)
-{
-    const char *const times[] = {"lastTransitionTime", also};
-
-    if (((const PodCondition *)field)->status == CONDITION_ABSENT)
-        return NULL;
-    json_t *condition = fields_to_json_at(condition_fields, field, manifest, start);
-    for (unsigned i = 0; i < G_N_ELEMENTS(times); i++)
-        if (json_object_get(condition, times[i]) == NULL)
-            json_object_set_new(condition, times[i], json_null());
-    return condition;
-}
-
-static json_t *
-node_condition_print(const void *field, const json_t *manifest, SimTime start)
-{
-    return condition_json(field, manifest, start, "lastHeartbeatTime");
-}
-
-static json_t *
-pod_condition_print(const void *field, const json_t *manifest, SimTime start)
-{
-    return condition_json(field, manifest, start, "lastProbeTime");
-}
-
-const FieldType field_node_condition = {
-    .name = "condition",
-    .size = sizeof(PodCondition),
-    .equal = condition_equal,
-    .parse = condition_parse,
-    .print = node_condition_print,
-};
-
-static const FieldType field_pod_condition = {
-    .name = "condition",
-    .size = sizeof(PodCondition),
-    .equal = condition_equal,
-    .parse = condition_parse,
-    .print = pod_condition_print,
-};
+const FieldType field_node_condition = {FIELD_STRUCT(PodCondition, node_condition_fields)};
+static const FieldType field_pod_condition = {FIELD_STRUCT(PodCondition, pod_condition_fields)};
 
 static const FieldType pod_phase_type = {
-    .name = "pod phase",
-    .size = sizeof(uint32_t),
-    .equal = field_u32_equal,
-    .words = pod_phase_words,
+    FIELD_WORDS("Pending", "Running", "Succeeded", "Failed", "Unknown"),
 };
 
 static const Field pod_fields[] = {
@@ -249,14 +155,7 @@ static const Field pod_fields[] = {
 static void
 pod_set_defaults(Object *object)
 {
-    Pod *pod = POD(object);
-    PodCondition *conditions[] = {&pod->scheduled, &pod->initialized,    &pod->containers_ready,
-                                  &pod->ready,     &pod->ready_to_start, &pod->disruption};
-
-    pod->spec = pod_spec_new();
-    pod->started_at = TIME_UNSET;
-    for (unsigned i = 0; i < G_N_ELEMENTS(conditions); i++)
-        conditions[i]->changed_at = TIME_UNSET;
+    POD(object)->spec = pod_spec_new();
 }
 
 void
@@ -407,5 +306,5 @@ pod_claim_key(Objects *objects, const Pod *self, const PodVolume *volume)
 const char *
 pod_phase_name(PodPhase phase)
 {
-    return pod_phase_words[phase];
+    return pod_phase_type.words[phase];
 }

@@ -141,7 +141,7 @@ typedef struct {
     const char *reason; /* NULL: none */
     const char *message;
     SimTime changed_at; /* lastTransitionTime */
-    uint8_t status;     /* PodConditionStatus */
+    uint32_t status;    /* ConditionStatus */
 } PodCondition;
 
 typedef enum {

@@ -13,47 +13,7 @@ static const Field party_fields[] = {
     FIELDS_END,
 };
 
-static REF_LIST_DEFINE(GrantParties, GrantParty, grant_parties)
-
-    static UNREF_DEFINE(GrantParties, grant_parties, g_free)
-
-        static gboolean grant_parties_equal(const GrantParties *a, const GrantParties *b)
-{
-    return items_equal(party_fields, a->items, a->n_items, b->items, b->n_items,
-                       sizeof a->items[0]);
-}
-
-static void
-parties_parse(ApiParser *parser, const json_t *value, void *field)
-{
-    static const GrantParty initial;
-    GrantParties **parties = field;
-    unsigned n;
-    g_autofree GrantParty *items =
-        items_parse(parser, value, party_fields, &initial, sizeof initial, &n);
-
-    grant_parties_unref(*parties);
-    *parties = grant_parties_new(items, n);
-}
-
-static json_t *
-parties_to_json(const void *field)
-{
-    const GrantParties *parties = *(GrantParties *const *)field;
-
-    return parties == NULL ? NULL
-                           : items_to_json(party_fields, parties->items, parties->n_items,
-                                           sizeof parties->items[0], NULL);
-}
-
-FIELD_SHARED_DEFINE(GrantParties, grant_parties)
-
-static const FieldType parties_type = {
-    .name = "parties of a grant",
-    FIELD_SHARED(grant_parties),
-    .parse = parties_parse,
-    .to_json = parties_to_json,
-};
+static const FieldType parties_type = {FIELD_LIST(GrantParty, party_fields)};
 
 static const Field grant_fields[] = {
     FIELD("spec.from", parties_type, ReferenceGrant, from, FIELD_REQUIRED),

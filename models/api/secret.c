@@ -18,9 +18,7 @@ keys_over(const void *field G_GNUC_UNUSED, const json_t *manifest)
 
 /* The data itself stays in the manifest. */
 static const FieldType keys_type = {
-    .name = "data",
     .size = sizeof(uint32_t),
-    .equal = field_u32_equal,
     .parse = keys_parse,
     .over = keys_over,
 };

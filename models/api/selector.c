@@ -3,17 +3,11 @@
 
 #include <string.h>
 
-static const char *const operator_words[] = {"In", "NotIn", "Exists", "DoesNotExist",
-                                             "Gt", "Lt",    NULL};
-
 /* GCC and clang make enumerations without negative values unsigned. */
 _Static_assert(sizeof(SelectOperator) == sizeof(uint32_t), "read as uint32_t");
 
 static const FieldType operator_type = {
-    .name = "operator",
-    .size = sizeof(uint32_t),
-    .equal = field_u32_equal,
-    .words = operator_words,
+    FIELD_WORDS("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"),
 };
 
 static const Field requirement_fields[] = {
@@ -210,11 +204,10 @@ select_requirements_take(const SelectRequirement *items, unsigned n, GArray *fou
 void
 select_requirements_parse(ApiParser *parser, const json_t *array, const char *path, GArray *found)
 {
-    static const SelectRequirement initial;
     unsigned n;
     gsize length = api_parser_enter(parser, path);
     g_autofree SelectRequirement *items =
-        items_parse(parser, array, requirement_fields, &initial, sizeof initial, &n);
+        items_parse(parser, array, requirement_fields, sizeof *items, &n);
 
     for (unsigned i = 0; i < n; i++) {
         const json_t *item = json_array_get(array, i);
@@ -339,10 +332,7 @@ label_selector_over(const void *field, const json_t *manifest)
     return json_incref((json_t *)manifest); /* only counted */
 }
 
-FIELD_SHARED_DEFINE(LabelSelector, label_selector)
-
 const FieldType field_label_selector = {
-    .name = "label selector",
     FIELD_SHARED(label_selector),
     .parse = label_selector_parse,
     .to_json = label_selector_to_json,

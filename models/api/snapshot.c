@@ -12,7 +12,7 @@ readiness_parse(ApiParser *parser, const json_t *value, void *field)
 {
     gboolean ready = FALSE;
 
-    field_flag.parse(parser, value, &ready);
+    field_type_parse(&field_flag, parser, value, &ready);
     *(uint32_t *)field = ready ? SNAPSHOT_READY : SNAPSHOT_NOT_READY;
 }
 
@@ -27,9 +27,7 @@ readiness_to_json(const void *field)
 }
 
 static const FieldType readiness_type = {
-    .name = "true or false",
     .size = sizeof(uint32_t),
-    .equal = field_u32_equal,
     .parse = readiness_parse,
     .to_json = readiness_to_json,
 };
@@ -137,13 +135,6 @@ static const Field volume_snapshot_fields[] = {
     /* clang-format on */
 };
 
-static void
-volume_snapshot_set_defaults(Object *object)
-{
-    VOLUME_SNAPSHOT(object)->created_at = TIME_UNSET;
-    VOLUME_SNAPSHOT(object)->error.at = TIME_UNSET;
-}
-
 const KindClass volume_snapshot_kind = {
     .kind = "VolumeSnapshot",
     .api_version = "snapshot.storage.k8s.io/v1",
@@ -152,7 +143,6 @@ const KindClass volume_snapshot_kind = {
     .fields = volume_snapshot_fields,
     .namespaced = TRUE,
     .has_generation = TRUE,
-    .set_defaults = volume_snapshot_set_defaults,
     .check = snapshot_check,
 };
 
@@ -179,7 +169,6 @@ const KindClass group_snapshot_kind = {
     .fields = group_snapshot_fields,
     .namespaced = TRUE,
     .has_generation = TRUE,
-    .set_defaults = volume_snapshot_set_defaults,
     .check = snapshot_check,
 };
 
@@ -214,14 +203,6 @@ static const Field snapshot_content_fields[] = {
     /* clang-format on */
 };
 
-static void
-snapshot_content_set_defaults(Object *object)
-{
-    SNAPSHOT_CONTENT(object)->restore_bytes = -1;
-    SNAPSHOT_CONTENT(object)->created_ns = -1;
-    SNAPSHOT_CONTENT(object)->error.at = TIME_UNSET;
-}
-
 const KindClass snapshot_content_kind = {
     .kind = "VolumeSnapshotContent",
     .api_version = "snapshot.storage.k8s.io/v1",
@@ -229,7 +210,6 @@ const KindClass snapshot_content_kind = {
     .size = sizeof(SnapshotContent),
     .fields = snapshot_content_fields,
     .has_generation = TRUE,
-    .set_defaults = snapshot_content_set_defaults,
     .check = snapshot_check,
 };
 
@@ -241,7 +221,7 @@ cut_time_parse(ApiParser *parser, const json_t *value, void *field)
 {
     SimTime at = TIME_UNSET;
 
-    field_time.parse(parser, value, &at);
+    field_type_parse(&field_time, parser, value, &at);
     if (at != TIME_UNSET)
         *(int64_t *)field = api_time_unix(parser->start, at);
 }
@@ -252,13 +232,12 @@ cut_time_print(const void *field, const json_t *manifest, SimTime start)
     int64_t unix_ns = *(const int64_t *)field;
     SimTime at = unix_ns - api_time_unix(start, 0);
 
-    return unix_ns < 0 ? NULL : field_time.print(&at, manifest, start);
+    return unix_ns < 0 ? NULL : field_type_to_json(&field_time, &at, manifest, start);
 }
 
 static const FieldType cut_time_type = {
-    .name = "time",
     .size = sizeof(int64_t),
-    .equal = field_i64_equal,
+    FIELD_INITIAL(int64_t, -1),
     .parse = cut_time_parse,
     .print = cut_time_print,
 };
@@ -296,10 +275,7 @@ pairs_to_json(const void *field)
     return array;
 }
 
-FIELD_SHARED_DEFINE(StringList, string_list)
-
 static const FieldType pairs_type = {
-    .name = "list of handles",
     FIELD_SHARED(string_list),
     .parse = pairs_parse,
     .to_json = pairs_to_json,
@@ -321,6 +297,7 @@ static const Field group_content_fields[] = {
     FIELD("status.readyToUse", readiness_type, GroupContent, base.readiness, FIELD_STATUS),
     FIELD("status.creationTime", cut_time_type, GroupContent, base.created_ns, FIELD_STATUS),
     FIELD("status.error", field_volume_error, GroupContent, base.error, FIELD_STATUS),
+    FIELD("status.restoreSize", field_int64, GroupContent, base.restore_bytes, FIELD_STATUS | FIELD_INTERNAL),
     FIELDS_END,
     /* clang-format on */
 };
@@ -332,7 +309,6 @@ const KindClass group_content_kind = {
     .size = sizeof(GroupContent),
     .fields = group_content_fields,
     .has_generation = TRUE,
-    .set_defaults = snapshot_content_set_defaults,
     .check = snapshot_check,
 };
 

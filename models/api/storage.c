@@ -5,15 +5,9 @@
 
 #include "fields.h"
 
-static const char *const binding_mode_words[] = {"Immediate", "WaitForFirstConsumer", NULL};
 static const char *const class_reclaim_words[] = {"Delete", "Retain", NULL};
 
-static const FieldType binding_mode_type = {
-    .name = "volume binding mode",
-    .size = sizeof(uint32_t),
-    .equal = field_u32_equal,
-    .words = binding_mode_words,
-};
+static const FieldType binding_mode_type = {FIELD_WORDS("Immediate", "WaitForFirstConsumer")};
 
 static const Field storage_class_fields[] = {
     FIELD("parameters", field_string_map, StorageClass, parameters, FIELD_SPEC),
@@ -60,54 +54,13 @@ const KindClass storage_class_kind = {
     .check = storage_class_check,
 };
 
-/* An empty audience is that of the API server. */
 static const Field token_request_fields[] = {
-    FIELD("audience", field_string, TokenRequest, audience, FIELD_SPEC),
+    FIELD("audience", field_full_text, TokenRequest, audience, FIELD_SPEC),
     FIELD("expirationSeconds", field_int64, TokenRequest, expiration_s, FIELD_SPEC),
     FIELDS_END,
 };
 
-static REF_LIST_DEFINE(TokenRequests, TokenRequest, token_requests)
-
-    static UNREF_DEFINE(TokenRequests, token_requests, g_free)
-
-        static gboolean token_requests_equal(const TokenRequests *a, const TokenRequests *b)
-{
-    return items_equal(token_request_fields, a->items, a->n_items, b->items, b->n_items,
-                       sizeof a->items[0]);
-}
-
-static void
-token_requests_parse(ApiParser *parser, const json_t *value, void *field)
-{
-    static const TokenRequest initial = {"", -1};
-    TokenRequests **list = field;
-    unsigned n;
-    g_autofree TokenRequest *items =
-        items_parse(parser, value, token_request_fields, &initial, sizeof initial, &n);
-
-    token_requests_unref(*list);
-    *list = token_requests_new(items, n);
-}
-
-static json_t *
-token_requests_to_json(const void *field)
-{
-    const TokenRequests *list = *(TokenRequests *const *)field;
-
-    return list == NULL ? NULL
-                        : items_to_json(token_request_fields, list->items, list->n_items,
-                                        sizeof list->items[0], NULL);
-}
-
-FIELD_SHARED_DEFINE(TokenRequests, token_requests)
-
-static const FieldType token_requests_type = {
-    .name = "token requests",
-    FIELD_SHARED(token_requests),
-    .parse = token_requests_parse,
-    .to_json = token_requests_to_json,
-};
+static const FieldType token_requests_type = {FIELD_LIST(TokenRequest, token_request_fields)};
 
 /* ---- VolumeAttributesClass: VAC-1 ---- */
 
@@ -255,109 +208,35 @@ const KindClass csi_driver_kind = {
     .check = csi_driver_check,
 };
 
-static json_t *
-limit_to_json(const void *field)
-{
-    return *(const int32_t *)field < 0 ? NULL : field_int_to_json(field);
-}
-
-static void
-limit_parse(ApiParser *parser, const json_t *value, void *field)
-{
-    field_int.parse(parser, value, field);
-    if (json_is_integer(value) && json_integer_value(value) < 0)
-        api_parser_invalid(parser, value, NULL, "must be greater than or equal to 0");
-}
-
-/* CSINode's allocatable.count; -1: none */
-static const FieldType limit_type = {
-    .name = "integer",
-    .size = sizeof(int32_t),
-    .equal = field_int_equal,
-    .parse = limit_parse,
-    .to_json = limit_to_json,
-};
-
 static const Field node_driver_fields[] = {
-    FIELD("topologyKeys", field_string_list, CsiNodeDriver, topology_keys, FIELD_SPEC),
+    FIELD("topologyKeys", field_string_list, CsiNodeDriver, topology_keys, FIELD_OR_NULL),
     FIELD("name", field_string, CsiNodeDriver, name, FIELD_REQUIRED),
     FIELD("nodeID", field_string, CsiNodeDriver, node_id, FIELD_REQUIRED),
-    FIELD("allocatable.count", limit_type, CsiNodeDriver, allocatable_count, FIELD_SPEC),
+    FIELD("allocatable.count", field_natural, CsiNodeDriver, allocatable_count, FIELD_SPEC),
     FIELDS_END,
 };
 
 REF_LIST_DEFINE(CsiNodeDrivers, CsiNodeDriver, csi_node_drivers)
 
 static void
-csi_node_drivers_free(CsiNodeDrivers *self)
+check_drivers(ApiParser *parser, const json_t *array, void *items, unsigned n)
 {
-    for (unsigned i = 0; i < self->n_items; i++)
-        string_list_unref(self->items[i].topology_keys);
-    g_free(self);
-}
+    const CsiNodeDriver *drivers = items;
 
-static UNREF_DEFINE(CsiNodeDrivers, csi_node_drivers, csi_node_drivers_free)
-
-    static void node_drivers_parse(ApiParser *parser, const json_t *value, void *field)
-{
-    static const CsiNodeDriver initial = {.allocatable_count = -1};
-    CsiNodeDrivers **drivers = field;
-    unsigned n;
-
-    if (json_is_null(value))
-        return;
-    g_autofree CsiNodeDriver *items =
-        items_parse(parser, value, node_driver_fields, &initial, sizeof initial, &n);
     for (unsigned i = 0; i < n; i++)
         for (unsigned j = 0; j < i; j++)
-            if (items[i].name != NULL && items[j].name == items[i].name)
-                api_parser_fault(parser, json_array_get(value, i), NULL, "Duplicate value: \"%s\"",
-                                 items[i].name);
-    csi_node_drivers_unref(*drivers);
-    *drivers = csi_node_drivers_new(items, n);
+            if (drivers[i].name != NULL && drivers[j].name == drivers[i].name)
+                api_parser_fault(parser, json_array_get(array, i), NULL, "Duplicate value: \"%s\"",
+                                 drivers[i].name);
 }
-
-/* Kubernetes prints its empty lists as null. */
-static json_t *
-node_drivers_over(const void *field, const json_t *manifest)
-{
-    const CsiNodeDrivers *drivers = *(CsiNodeDrivers *const *)field;
-
-    if (drivers == NULL)
-        return json_null();
-    json_t *array = items_to_json(node_driver_fields, drivers->items, drivers->n_items,
-                                  sizeof drivers->items[0], manifest);
-    for (unsigned i = 0; i < drivers->n_items; i++)
-        if (drivers->items[i].topology_keys == NULL)
-            json_object_set_new(json_array_get(array, i), "topologyKeys", json_null());
-    return array;
-}
-
-static json_t *
-node_drivers_to_json(const void *field)
-{
-    return node_drivers_over(field, NULL);
-}
-
-static gboolean
-csi_node_drivers_equal(const CsiNodeDrivers *a, const CsiNodeDrivers *b)
-{
-    return items_equal(node_driver_fields, a->items, a->n_items, b->items, b->n_items,
-                       sizeof a->items[0]);
-}
-
-FIELD_SHARED_DEFINE(CsiNodeDrivers, csi_node_drivers)
 
 static const FieldType node_drivers_type = {
-    .name = "drivers of a node",
-    FIELD_SHARED(csi_node_drivers),
-    .parse = node_drivers_parse,
-    .to_json = node_drivers_to_json,
-    .over = node_drivers_over,
+    FIELD_LIST(CsiNodeDriver, node_driver_fields),
+    .finish = check_drivers,
 };
 
 static const Field csi_node_fields[] = {
-    FIELD("spec.drivers", node_drivers_type, CsiNode, drivers, FIELD_SPEC),
+    FIELD("spec.drivers", node_drivers_type, CsiNode, drivers, FIELD_OR_NULL),
     FIELDS_END,
 };
 
@@ -387,7 +266,7 @@ csi_node_set_driver(CsiNode *self, const char *driver, const CsiNodeDriver *entr
 {
     g_autoptr(GArray) items = g_array_new(FALSE, FALSE, sizeof(CsiNodeDriver));
     const CsiNodeDriver *old = csi_node_find_driver(self, driver);
-    CsiNodeDrivers *drivers = self->drivers;
+    const CsiNodeDrivers *drivers = self->drivers;
 
     if (old == NULL && entry == NULL)
         return FALSE;
@@ -407,8 +286,10 @@ csi_node_set_driver(CsiNode *self, const char *driver, const CsiNodeDriver *entr
     }
     if (old == NULL)
         g_array_append_vals(items, entry, 1);
-    self->drivers = csi_node_drivers_new((const CsiNodeDriver *)(void *)items->data, items->len);
-    csi_node_drivers_unref(drivers);
+    CsiNodeDrivers *changed =
+        csi_node_drivers_new((const CsiNodeDriver *)(void *)items->data, items->len);
+    fields_clear(csi_node_fields, self);
+    self->drivers = changed;
     return TRUE;
 }
 
@@ -430,29 +311,9 @@ error_parse(ApiParser *parser, const json_t *value, void *field)
         error->message = api_parser_intern(parser, "");
 }
 
-static gboolean
-error_equal(const void *a, const void *b)
-{
-    const VolumeError *x = a, *y = b;
-
-    return g_strcmp0(x->message, y->message) == 0 &&
-           (x->message == NULL || (x->at == y->at && x->code == y->code));
-}
-
-static json_t *
-error_print(const void *field, const json_t *manifest, SimTime start)
-{
-    return ((const VolumeError *)field)->message == NULL
-               ? NULL
-               : fields_to_json_at(error_fields, field, manifest, start);
-}
-
 const FieldType field_volume_error = {
-    .name = "volume error",
-    .size = sizeof(VolumeError),
-    .equal = error_equal,
+    FIELD_STRUCT(VolumeError, error_fields),
     .parse = error_parse,
-    .print = error_print,
 };
 
 /* A volume without an object: only a spec. */
@@ -465,28 +326,6 @@ inline_volume_parse(ApiParser *parser, const json_t *value, void *field)
         *(Object **)field = api_parser_template(
             parser, manifest, objects_key(parser->objects, KIND_VOLUME, NULL, "inline"));
     json_decref(manifest);
-}
-
-static void
-inline_volume_ref(void *field)
-{
-    if (*(Object **)field != NULL)
-        object_ref(*(Object **)field);
-}
-
-static void
-inline_volume_clear(void *field)
-{
-    object_unref(*(Object **)field);
-    *(Object **)field = NULL;
-}
-
-static gboolean
-inline_volume_equal(const void *a, const void *b)
-{
-    const Object *x = *(Object *const *)a, *y = *(Object *const *)b;
-
-    return x == y || (x != NULL && y != NULL && object_equal(x, y));
 }
 
 /* It never changes (API-136), so a manifest has all of it. */
@@ -507,11 +346,7 @@ inline_volume_over(const void *field, const json_t *manifest)
 }
 
 static const FieldType inline_volume_type = {
-    .name = "volume",
-    .size = sizeof(Object *),
-    .ref = inline_volume_ref,
-    .clear = inline_volume_clear,
-    .equal = inline_volume_equal,
+    FIELD_OBJECT,
     .parse = inline_volume_parse,
     .over = inline_volume_over,
 };
@@ -528,13 +363,6 @@ static const Field attachment_fields[] = {
     FIELD("status.detachError", field_volume_error, Attachment, detach_error, FIELD_STATUS),
     FIELDS_END,
 };
-
-static void
-attachment_set_defaults(Object *object)
-{
-    ATTACHMENT(object)->attach_error.at = TIME_UNSET;
-    ATTACHMENT(object)->detach_error.at = TIME_UNSET;
-}
 
 static void
 attachment_check(ApiParser *parser, const json_t *manifest, const Object *object G_GNUC_UNUSED)
@@ -554,7 +382,6 @@ const KindClass attachment_kind = {
     .resource = "volumeattachments",
     .size = sizeof(Attachment),
     .fields = attachment_fields,
-    .set_defaults = attachment_set_defaults,
     .check = attachment_check,
 };
 

@@ -5,25 +5,20 @@
 
 #include "fields.h"
 
-static const char *const effect_words[] = {"NoSchedule", "PreferNoSchedule", "NoExecute", NULL};
-
 /* GCC and clang make enumerations without negative values unsigned. */
 _Static_assert(sizeof(TaintEffect) == sizeof(uint32_t), "read as uint32_t");
 
-static const FieldType effect_type = {
-    .name = "taint effect",
-    .size = sizeof(uint32_t),
-    .equal = field_u32_equal,
-    .words = effect_words,
-};
+static const FieldType effect_type = {FIELD_WORDS("NoSchedule", "PreferNoSchedule", "NoExecute")};
 
 static const Field taint_fields[] = {
-    FIELD("key", field_string, Taint, key, FIELD_REQUIRED),
-    FIELD("value", field_word, Taint, value, FIELD_SPEC),
+    FIELD("key", field_text, Taint, key, FIELD_REQUIRED),
+    FIELD("value", field_text, Taint, value, FIELD_SPEC),
     FIELD("effect", effect_type, Taint, effect, FIELD_REQUIRED),
     FIELD("timeAdded", field_time, Taint, added_at, FIELD_SPEC),
     FIELDS_END,
 };
+
+const FieldType field_taints = {FIELD_LIST(Taint, taint_fields)};
 
 REF_LIST_DEFINE(Taints, Taint, taints)
 
@@ -32,53 +27,8 @@ UNREF_DEFINE(Taints, taints, g_free)
 gboolean
 taints_equal(const Taints *a, const Taints *b)
 {
-    if (a == b)
-        return TRUE;
-    return a != NULL && b != NULL &&
-           items_equal(taint_fields, a->items, a->n_items, b->items, b->n_items,
-                       sizeof a->items[0]);
+    return field_equal(&field_taints, &a, &b);
 }
-
-static void
-taints_parse(ApiParser *parser, const json_t *value, void *field)
-{
-    static const Taint initial = {.value = "", .added_at = TIME_UNSET};
-    Taints **taints = field;
-    unsigned n;
-    g_autofree Taint *items =
-        items_parse(parser, value, taint_fields, &initial, sizeof initial, &n);
-
-    for (unsigned i = 0; i < n; i++) {
-        items[i].key = items[i].key == NULL ? "" : items[i].key;
-        items[i].value = items[i].value == NULL ? "" : items[i].value;
-    }
-    taints_unref(*taints);
-    *taints = taints_new(items, n);
-}
-
-static json_t *
-taints_print(const void *field, const json_t *manifest, SimTime start)
-{
-    const Taints *taints = *(Taints *const *)field;
-
-    (void)manifest;
-    if (taints == NULL)
-        return NULL;
-    json_t *array = json_array();
-    for (unsigned i = 0; i < taints->n_items; i++)
-        json_array_append_new(array,
-                              fields_to_json_at(taint_fields, &taints->items[i], NULL, start));
-    return array;
-}
-
-FIELD_SHARED_DEFINE(Taints, taints)
-
-const FieldType field_taints = {
-    .name = "taints",
-    FIELD_SHARED(taints),
-    .parse = taints_parse,
-    .print = taints_print,
-};
 
 /* Toleration.exists: "Equal" is the default, and printed only if the manifest has it. */
 static const char *const toleration_operators[] = {"Equal", "Exists", NULL};
@@ -104,9 +54,7 @@ toleration_operator_over(const void *field, const json_t *manifest)
 }
 
 static const FieldType toleration_operator_type = {
-    .name = "operator",
     .size = sizeof(gboolean),
-    .equal = field_u32_equal,
     .parse = toleration_operator_parse,
     .over = toleration_operator_over,
 };
@@ -128,20 +76,19 @@ toleration_effect_to_json(const void *field)
 {
     int effect = *(const int *)field;
 
-    return effect < 0 ? NULL : json_string(effect_words[effect]);
+    return effect < 0 ? NULL : json_string(effect_type.words[effect]);
 }
 
 static const FieldType toleration_effect_type = {
-    .name = "taint effect",
     .size = sizeof(int),
-    .equal = field_u32_equal,
+    FIELD_INITIAL(int, -1),
     .parse = toleration_effect_parse,
     .to_json = toleration_effect_to_json,
 };
 
 static const Field toleration_fields[] = {
-    FIELD("key", field_word, Toleration, key, FIELD_SPEC),
-    FIELD("value", field_word, Toleration, value, FIELD_SPEC),
+    FIELD("key", field_text, Toleration, key, FIELD_SPEC),
+    FIELD("value", field_text, Toleration, value, FIELD_SPEC),
     FIELD("operator", toleration_operator_type, Toleration, exists, FIELD_SPEC),
     FIELD("effect", toleration_effect_type, Toleration, effect, FIELD_SPEC),
     FIELD("tolerationSeconds", field_int64, Toleration, seconds, FIELD_SPEC),
@@ -151,16 +98,6 @@ static const Field toleration_fields[] = {
 REF_LIST_DEFINE(Tolerations, Toleration, tolerations)
 
 REF_COUNTED_DEFINE(Tolerations, tolerations, g_free)
-
-gboolean
-tolerations_equal(const Tolerations *a, const Tolerations *b)
-{
-    if (a == b)
-        return TRUE;
-    return a != NULL && b != NULL &&
-           items_equal(toleration_fields, a->items, a->n_items, b->items, b->n_items,
-                       sizeof a->items[0]);
-}
 
 static gboolean
 is_empty(const char *text)
@@ -217,55 +154,31 @@ check_toleration(ApiParser *parser, const json_t *item, const Toleration *tolera
         api_parser_fault(
             parser, item, NULL,
             "Invalid value: \"%s\": effect must be 'NoExecute' when `tolerationSeconds` is set",
-            toleration->effect < 0 ? "" : effect_words[toleration->effect]);
+            toleration->effect < 0 ? "" : effect_type.words[toleration->effect]);
 }
 
 static void
-tolerations_parse(ApiParser *parser, const json_t *value, void *field)
+tolerations_finish(ApiParser *parser, const json_t *array, void *items, unsigned n)
 {
-    static const Toleration initial = {.key = "", .value = "", .effect = -1, .seconds = -1};
-    Tolerations **tolerations = field;
-    unsigned n;
-    g_autofree Toleration *items =
-        items_parse(parser, value, toleration_fields, &initial, sizeof initial, &n);
+    Toleration *tolerations = items;
 
     for (unsigned i = 0; i < n; i++) {
         gsize length = api_parser_enter_index(parser, i);
-        items[i].key = items[i].key == NULL ? "" : items[i].key;
-        items[i].value = items[i].value == NULL ? "" : items[i].value;
         /* Zero and less: evict at once. */
-        if (json_path_get(json_array_get(value, i), "tolerationSeconds") != NULL)
-            items[i].seconds = MAX(items[i].seconds, 0);
-        check_toleration(parser, json_array_get(value, i), &items[i]);
+        if (json_path_get(json_array_get(array, i), "tolerationSeconds") != NULL)
+            tolerations[i].seconds = MAX(tolerations[i].seconds, 0);
+        check_toleration(parser, json_array_get(array, i), &tolerations[i]);
         api_parser_leave(parser, length);
     }
-    tolerations_unref(*tolerations);
-    *tolerations = tolerations_new(items, n);
 }
-
-static json_t *
-tolerations_over(const void *field, const json_t *manifest)
-{
-    const Tolerations *tolerations = *(Tolerations *const *)field;
-
-    if (tolerations == NULL)
-        return NULL;
-    return items_to_json(toleration_fields, tolerations->items, tolerations->n_items,
-                         sizeof tolerations->items[0], manifest);
-}
-
-static json_t *
-tolerations_to_json(const void *field)
-{
-    return tolerations_over(field, NULL);
-}
-
-FIELD_SHARED_DEFINE(Tolerations, tolerations)
 
 const FieldType field_tolerations = {
-    .name = "tolerations",
-    FIELD_SHARED(tolerations),
-    .parse = tolerations_parse,
-    .to_json = tolerations_to_json,
-    .over = tolerations_over,
+    FIELD_LIST(Toleration, toleration_fields),
+    .finish = tolerations_finish,
 };
+
+gboolean
+tolerations_equal(const Tolerations *a, const Tolerations *b)
+{
+    return field_equal(&field_tolerations, &a, &b);
+}

@@ -6,10 +6,6 @@
 #include "fields.h"
 #include "migration/migration.h"
 
-static const char *const volume_phase_words[] = {"Pending",  "Available", "Bound",
-                                                 "Released", "Failed",    NULL};
-static const char *const reclaim_policy_words[] = {"Retain", "Delete", "Recycle", NULL};
-
 /* A plugin's key in spec, and the path that identifies its volume: the plugin's GetVolumeName(). */
 typedef struct {
     const char *plugin;
@@ -376,28 +372,17 @@ volume_source_same(const VolumeSource *a, const VolumeSource *b)
     return a == b || (a != NULL && b != NULL && volume_source_equal(a, b));
 }
 
-FIELD_SHARED_DEFINE(VolumeSource, volume_source)
-
 static const FieldType volume_source_type = {
-    .name = "volume source",
     FIELD_SHARED(volume_source),
     .parse = volume_source_parse,
     .over = volume_source_over,
 };
 
 static const FieldType volume_phase_type = {
-    .name = "volume phase",
-    .size = sizeof(uint32_t),
-    .equal = field_u32_equal,
-    .words = volume_phase_words,
+    FIELD_WORDS("Pending", "Available", "Bound", "Released", "Failed"),
 };
 
-const FieldType field_reclaim_policy = {
-    .name = "reclaim policy",
-    .size = sizeof(uint32_t),
-    .equal = field_u32_equal,
-    .words = reclaim_policy_words,
-};
+const FieldType field_reclaim_policy = {FIELD_WORDS("Retain", "Delete", "Recycle")};
 
 static void
 claim_reference_parse(ApiParser *parser, const json_t *value, void *field)
@@ -442,7 +427,7 @@ claim_reference_to_json(const void *field)
                                claim_kind.kind, "name", reference->claim->name);
     if (reference->claim->namespace[0] != '\0')
         json_object_set_new(object, "namespace", json_string(reference->claim->namespace));
-    json_t *uid = field_uid.to_json(&reference->uid);
+    json_t *uid = field_uid_to_json(&reference->uid);
     if (uid != NULL)
         json_object_set_new(object, "uid", uid);
     if (reference->resource_version > 0) {
@@ -474,11 +459,9 @@ claim_reference_over(const void *field, const json_t *manifest)
 }
 
 static const FieldType claim_reference_type = {
-    .name = "claim reference",
     .size = sizeof(ClaimReference),
     .equal = claim_reference_equal,
     .parse = claim_reference_parse,
-    .to_json = claim_reference_to_json,
     .over = claim_reference_over,
 };
 
@@ -501,13 +484,6 @@ static const Field volume_fields[] = {
     FIELDS_END,
     /* clang-format on */
 };
-
-static void
-volume_set_defaults(Object *object)
-{
-    VOLUME(object)->reclaim_policy = RECLAIM_RETAIN;
-    VOLUME(object)->phase_changed_at = TIME_UNSET;
-}
 
 static void
 check_capacity(ApiParser *parser, const json_t *manifest, const Volume *volume)
@@ -634,10 +610,10 @@ migrated_source(ApiParser *parser, VolumeSource *origin, const json_t *translate
         return origin;
     csi_source_parse(parser, json_path_get(translated, "spec.csi"), &source);
     if (affinity != NULL)
-        field_node_selector.parse(parser, affinity, &source.csi_affinity);
+        field_type_parse(&field_node_selector, parser, affinity, &source.csi_affinity);
     if (json_path_get(translated, "spec.accessModes") != NULL)
-        field_access_modes.parse(parser, json_path_get(translated, "spec.accessModes"),
-                                 &source.csi_modes);
+        field_type_parse(&field_access_modes, parser, json_path_get(translated, "spec.accessModes"),
+                         &source.csi_modes);
     return volume_source_new(&source);
 }
 
@@ -717,7 +693,6 @@ const KindClass volume_kind = {
     .resource = "persistentvolumes",
     .size = sizeof(Volume),
     .fields = volume_fields,
-    .set_defaults = volume_set_defaults,
     .check = volume_check,
     .finish = migrate,
 };
@@ -757,5 +732,5 @@ volume_is_bound_to(const Volume *self, const Claim *claim)
 const char *
 volume_phase_name(VolumePhase phase)
 {
-    return volume_phase_words[phase];
+    return volume_phase_type.words[phase];
 }

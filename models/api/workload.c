@@ -61,50 +61,13 @@ int_or_percent_to_json(const void *field)
 }
 
 const FieldType field_int_or_percent = {
-    .name = "integer or percentage",
     .size = sizeof(IntOrPercent),
     .equal = int_or_percent_equal,
     .parse = int_or_percent_parse,
     .to_json = int_or_percent_to_json,
 };
 
-static void
-int_or_unset_parse(ApiParser *parser, const json_t *value, void *field)
-{
-    field_int.parse(parser, value, field);
-}
-
-static gboolean
-int_or_unset_equal(const void *a, const void *b)
-{
-    return *(const int32_t *)a == *(const int32_t *)b;
-}
-
-static json_t *
-int_or_unset_to_json(const void *field)
-{
-    int32_t number = *(const int32_t *)field;
-
-    return number < 0 ? NULL : json_integer(number);
-}
-
-const FieldType field_int_or_unset = {
-    .name = "integer",
-    .size = sizeof(int32_t),
-    .equal = int_or_unset_equal,
-    .parse = int_or_unset_parse,
-    .to_json = int_or_unset_to_json,
-};
-
 /* ---- Conditions ---- */
-
-static const char *const status_words[] = {"", "False", "True", "Unknown", NULL};
-const FieldType field_condition_status = {
-    .name = "condition status",
-    .size = sizeof(uint32_t),
-    .equal = field_u32_equal,
-    .words = status_words,
-};
 
 static const Field condition_fields[] = {
     FIELD("status", field_condition_status, WorkloadCondition, status, FIELD_REQUIRED),
@@ -114,44 +77,13 @@ static const Field condition_fields[] = {
     FIELD("lastUpdateTime", field_time, WorkloadCondition, updated_at, FIELD_SPEC),
     FIELDS_END,
 };
-static void
-condition_parse(ApiParser *parser, const json_t *value, void *field)
-{
-    WorkloadCondition *condition = field;
-
-    condition->changed_at = TIME_UNSET;
-    condition->updated_at = TIME_UNSET;
-    fields_parse(parser, value, condition_fields, field);
-}
+const FieldType field_workload_condition = {FIELD_STRUCT(WorkloadCondition, condition_fields)};
 
 gboolean
 workload_condition_equal(const WorkloadCondition *a, const WorkloadCondition *b)
 {
-    return a->status == b->status &&
-           (a->status == CONDITION_ABSENT || fields_equal(condition_fields, a, b));
+    return field_equal(&field_workload_condition, a, b);
 }
-
-static gboolean
-condition_equal(const void *a, const void *b)
-{
-    return workload_condition_equal(a, b);
-}
-
-static json_t *
-condition_print(const void *field, const json_t *manifest, SimTime start)
-{
-    return ((const WorkloadCondition *)field)->status == CONDITION_ABSENT
-               ? NULL
-               : fields_to_json_at(condition_fields, field, manifest, start);
-}
-
-const FieldType field_workload_condition = {
-    .name = "condition",
-    .size = sizeof(WorkloadCondition),
-    .equal = condition_equal,
-    .parse = condition_parse,
-    .print = condition_print,
-};
 
 /* ---- Templates ---- */
 
@@ -240,7 +172,7 @@ gboolean
 pod_template_same(const PodTemplate *a, const PodTemplate *b)
 {
     PodTemplate *plain_a = without_hash(a), *plain_b = without_hash(b);
-    gboolean same = field_pod_template.equal(&plain_a, &plain_b);
+    gboolean same = field_equal(&field_pod_template, &plain_a, &plain_b);
 
     pod_template_unref(plain_a);
     pod_template_unref(plain_b);
@@ -250,7 +182,7 @@ pod_template_same(const PodTemplate *a, const PodTemplate *b)
 uint32_t
 pod_template_hash(const PodTemplate *self)
 {
-    json_t *printed = field_pod_template.to_json(&self);
+    json_t *printed = field_type_to_json(&field_pod_template, &self, NULL, 0);
     char *text = json_dumps(printed, JSON_COMPACT | JSON_SORT_KEYS);
     uint64_t hash = sim_hash_string(text);
 

@@ -84,17 +84,7 @@ value_of(const Field *field, const Object *object)
 static gboolean
 differ(const Field *field, const Object *a, const Object *b)
 {
-    return !field->type->equal(value_of(field, a), value_of(field, b));
-}
-
-static void
-take(const Field *field, Object *to, const Object *from)
-{
-    if (field->type->clear != NULL)
-        field->type->clear(value_of(field, to));
-    memcpy(value_of(field, to), value_of(field, from), field->type->size);
-    if (field->type->ref != NULL)
-        field->type->ref(value_of(field, to));
+    return !field_equal(field->type, value_of(field, a), value_of(field, b));
 }
 
 void
@@ -106,6 +96,6 @@ gated_fields_drop(const GatedFields *self, Object *object, const Object *before)
             continue;
         g_autoptr(Object) blank = object_new((ObjectKey *)object->key);
         if (differ(field, object, blank) && (before == NULL || !differ(field, before, blank)))
-            take(field, object, blank);
+            field_copy(field->type, value_of(field, object), value_of(field, blank));
     }
 }

@@ -145,7 +145,8 @@ static ApiCode
 check_stateful_set(const StatefulSet *before, const StatefulSet *after, GString *message)
 {
     return label_selector_equal(before->selector, after->selector) &&
-                   field_claim_templates.equal(&before->claim_templates, &after->claim_templates) &&
+                   field_equal(&field_claim_templates, &before->claim_templates,
+                               &after->claim_templates) &&
                    before->parallel == after->parallel &&
                    before->service_name == after->service_name &&
                    before->revision_history_limit == after->revision_history_limit

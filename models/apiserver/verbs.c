@@ -92,7 +92,7 @@ count_template_generation(const ApiVerbs *self, const Object *before, Object *af
         number = MAX(number, 1);
     } else {
         const PodTemplate *old = workload_template(before), *new = workload_template(after);
-        number += field_pod_template.equal(&old, &new) ? 0 : 1;
+        number += field_equal(&field_pod_template, &old, &new) ? 0 : 1;
     }
     if (number > 0)
         object_set_annotation(after, strings_intern(strings, ANNOTATION_TEMPLATE_GENERATION),

@@ -27,7 +27,7 @@ revisions_find(const Revisions *self, const Object *owner, const PodTemplate *te
     for (unsigned i = 0; i < n; i++) {
         const PodTemplate *own = CONTROLLER_REVISION(all[i])->template;
         if (object_is_controlled_by(all[i], owner) && own != NULL &&
-            field_pod_template.equal(&own, &template) &&
+            field_equal(&field_pod_template, &own, &template) &&
             (found == NULL || number_of(all[i]) > number_of(found)))
             found = all[i];
     }

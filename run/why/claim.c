@@ -226,7 +226,7 @@ why_ask_no_volume(Question *self, const Claim *claim, const Node *node)
     }
     if (node != NULL && affinity != NULL &&
         !node_selector_matches(affinity, node->meta.labels, object_name(&node->meta))) {
-        json_auto_t *json = field_node_selector.to_json(&affinity);
+        json_auto_t *json = field_type_to_json(&field_node_selector, &affinity, NULL, 0);
         g_autofree char *places = why_selector(json);
         why_link(self, &nearest->meta, TIME_UNSET,
                  "would do for %s, but is only for nodes with %s, and %s is none",

@@ -223,7 +223,7 @@ ask_zone(Question *self, const Pod *pod, const NodeAnswer *answer)
         if (affinity == NULL ||
             node_selector_matches(affinity, node->node->meta.labels, node->key->name))
             continue;
-        json_auto_t *json = field_node_selector.to_json(&affinity);
+        json_auto_t *json = field_type_to_json(&field_node_selector, &affinity, NULL, 0);
         g_autofree char *text = why_selector(json);
         g_autofree char *story = how_it_got_there(self, claim, volume);
         why_link(self, &volume->meta, TIME_UNSET,
@@ -250,7 +250,8 @@ ask_no_volume(Question *self, const Pod *pod, const NodeAnswer *answer)
             continue;
         if (class != NULL && class->allowed_topologies != NULL &&
             !node_selector_matches(class->allowed_topologies, node->node->meta.labels, NULL)) {
-            json_auto_t *json = field_node_selector.to_json(&class->allowed_topologies);
+            json_auto_t *json =
+                field_type_to_json(&field_node_selector, &class->allowed_topologies, NULL, 0);
             g_autofree char *text = why_selector(json);
             why_link(self, object, TIME_UNSET,
                      "allows volumes only in %s, and %s is in none of these places", text,
@@ -389,7 +390,9 @@ ask_company(Question *self, const Pod *pod, const NodeAnswer *answer)
                 company = other;
         }
         json_auto_t *selector =
-            term->selector == NULL ? NULL : field_label_selector.to_json(&term->selector);
+            term->selector == NULL
+                ? NULL
+                : field_type_to_json(&field_label_selector, &term->selector, NULL, 0);
         g_autofree char *text = why_selector(selector);
         if (company == NULL) {
             why_link(self, &pod->meta, TIME_UNSET,
@@ -414,12 +417,14 @@ ask_company(Question *self, const Pod *pod, const NodeAnswer *answer)
 static gboolean
 ask_selector(Question *self, const Pod *pod, const NodeAnswer *answer)
 {
-    json_auto_t *labels = pod->spec->node_selector != NULL
-                              ? field_string_map.to_json(&pod->spec->node_selector)
-                              : NULL;
-    json_auto_t *affinity = pod->spec->required_nodes != NULL
-                                ? field_node_selector.to_json(&pod->spec->required_nodes)
-                                : NULL;
+    json_auto_t *labels =
+        pod->spec->node_selector != NULL
+            ? field_type_to_json(&field_string_map, &pod->spec->node_selector, NULL, 0)
+            : NULL;
+    json_auto_t *affinity =
+        pod->spec->required_nodes != NULL
+            ? field_type_to_json(&field_node_selector, &pod->spec->required_nodes, NULL, 0)
+            : NULL;
     g_autofree char *text = why_selector(labels != NULL ? labels : affinity);
 
     why_link(self, &pod->meta, TIME_UNSET, "asks for nodes with %s, as %s is not",

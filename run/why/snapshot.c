@@ -287,7 +287,7 @@ ask_members(Question *self, const GroupSnapshot *group)
     }
     if (n > 0)
         return FALSE;
-    json_auto_t *json = field_label_selector.to_json(&group->selector);
+    json_auto_t *json = field_type_to_json(&field_label_selector, &group->selector, NULL, 0);
     g_autofree char *text = why_selector(json);
     why_link(self, meta, meta->created_at, "selects %s, and no claim of its namespace has that",
              text);

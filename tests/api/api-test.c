@@ -93,7 +93,7 @@ api_test_read_field(ApiTest *self, const FieldType *type, const char *text, void
 {
     json_t *value = api_test_json(text);
 
-    type->parse(&self->parser, value, field);
+    field_type_parse(type, &self->parser, value, field);
     json_decref(value);
 }
 

@@ -47,8 +47,8 @@ label_selector(void **state)
     assert_string_equal(test->faults->str, "");
     assert_int_equal(label_selector_matches(selector, labels), row->matches);
 
-    json_t *json = field_label_selector.to_json(&selector);
-    field_label_selector.parse(&test->parser, json, &again);
+    json_t *json = field_type_to_json(&field_label_selector, &selector, NULL, 0);
+    field_type_parse(&field_label_selector, &test->parser, json, &again);
     json_decref(json);
     assert_true(label_selector_equal(selector, again));
     label_selector_unref(selector);
@@ -90,8 +90,8 @@ node_selector(void **state)
     assert_string_equal(test->faults->str, "");
     assert_int_equal(node_selector_matches(selector, labels, "n"), row->matches);
 
-    json_t *json = field_node_selector.to_json(&selector);
-    field_node_selector.parse(&test->parser, json, &again);
+    json_t *json = field_type_to_json(&field_node_selector, &selector, NULL, 0);
+    field_type_parse(&field_node_selector, &test->parser, json, &again);
     json_decref(json);
     assert_true(node_selector_equal(selector, again));
     node_selector_unref(selector);
@@ -152,7 +152,7 @@ topology_terms(void **state)
                         &terms);
     assert_true(node_selector_matches(terms, a, NULL));
     assert_false(node_selector_matches(terms, c, NULL));
-    json_t *json = field_topology_terms.to_json(&terms);
+    json_t *json = field_type_to_json(&field_topology_terms, &terms, NULL, 0);
     char *text = json_dumps(json, JSON_SORT_KEYS);
     assert_string_equal(
         text, "[{\"matchLabelExpressions\": [{\"key\": \"zone\", \"values\": [\"a\", \"b\"]}]}]");
@@ -195,8 +195,8 @@ toleration(void **state)
     assert_int_equal(tolerations->n_items, 1);
     assert_int_equal(toleration_tolerates(&tolerations->items[0], &row->taint), row->tolerates);
 
-    json_t *json = field_tolerations.to_json(&tolerations);
-    field_tolerations.parse(&test->parser, json, &again);
+    json_t *json = field_type_to_json(&field_tolerations, &tolerations, NULL, 0);
+    field_type_parse(&field_tolerations, &test->parser, json, &again);
     json_decref(json);
     assert_true(tolerations_equal(tolerations, again));
     tolerations_unref(tolerations);
@@ -218,8 +218,8 @@ taints_survive_the_round_trip(void **state)
     assert_int_equal(taints->items[0].added_at, 5 * SIM_SECOND);
     assert_int_equal(taints->items[1].added_at, TIME_UNSET);
     assert_string_equal(taints->items[0].value, "");
-    json_t *json = field_taints.print(&taints, NULL, 0);
-    field_taints.parse(&test->parser, json, &again);
+    json_t *json = field_type_to_json(&field_taints, &taints, NULL, 0);
+    field_type_parse(&field_taints, &test->parser, json, &again);
     json_decref(json);
     assert_true(taints_equal(taints, again));
     taints_unref(taints);

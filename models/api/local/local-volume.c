@@ -3,19 +3,7 @@
 
 #include "models/api/fields.h"
 
-static const char *const state_words[] = {
-    [LOCAL_VOLUME_PENDING] = "Pending",
-    [LOCAL_VOLUME_READY] = "Ready",
-    [LOCAL_VOLUME_FAILED] = "Failed",
-    NULL,
-};
-
-static const FieldType field_state = {
-    .name = "state of a local volume",
-    .size = sizeof(uint32_t),
-    .equal = field_u32_equal,
-    .words = state_words,
-};
+static const FieldType field_state = {FIELD_WORDS("Pending", "Ready", "Failed")};
 
 static const Field local_volume_fields[] = {
     FIELD("spec.ownerNodeID", field_word, LocalVolume, node, FIELD_REQUIRED),

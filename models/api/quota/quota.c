@@ -118,10 +118,7 @@ amounts_to_json(const void *field)
     return object;
 }
 
-FIELD_SHARED_DEFINE(ResourceAmounts, resource_amounts)
-
 static const FieldType amounts_type = {
-    .name = "quantities",
     FIELD_SHARED(resource_amounts),
     .parse = amounts_parse,
     .to_json = amounts_to_json,
@@ -175,10 +172,7 @@ scopes_over(const void *field G_GNUC_UNUSED, const json_t *manifest)
     return json_incref((json_t *)manifest); /* models only read it */
 }
 
-FIELD_SHARED_DEFINE(LabelSelector, label_selector)
-
 static const FieldType scopes_type = {
-    .name = "scopes",
     FIELD_SHARED(label_selector),
     .parse = scopes_parse,
     .over = scopes_over,

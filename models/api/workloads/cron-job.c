@@ -4,42 +4,9 @@
 #include "models/api/workloads/cron-schedule.h"
 #include "workload-private.h"
 
-static const char *const concurrency_words[] = {"Allow", "Forbid", "Replace", NULL};
-static const FieldType concurrency_type = {
-    .name = "concurrency policy",
-    .size = sizeof(uint32_t),
-    .equal = field_u32_equal,
-    .words = concurrency_words,
-};
+static const FieldType concurrency_type = {FIELD_WORDS("Allow", "Forbid", "Replace")};
 
 /* ---- spec.jobTemplate: an object within the object ---- */
-
-static void
-template_ref(void *field)
-{
-    Object **job = field;
-
-    if (*job != NULL)
-        object_ref(*job);
-}
-
-static void
-template_clear(void *field)
-{
-    Object **job = field;
-
-    if (*job != NULL)
-        object_unref(*job);
-    *job = NULL;
-}
-
-static gboolean
-template_equal(const void *a, const void *b)
-{
-    const Object *one = *(Object *const *)a, *other = *(Object *const *)b;
-
-    return one == other || (one != NULL && other != NULL && object_equal(one, other));
-}
 
 /* Its Jobs stand in the CronJob's namespace. */
 static void
@@ -47,7 +14,7 @@ template_parse(ApiParser *parser, const json_t *value, void *field)
 {
     ObjectKey *key = objects_key(parser->objects, KIND_JOB, parser->key->namespace, "");
 
-    template_clear(field);
+    object_unref(*(Object **)field);
     *(Object **)field = api_parser_template(parser, value, key);
 }
 
@@ -76,11 +43,7 @@ template_to_json(const void *field)
 }
 
 static const FieldType template_type = {
-    .name = "job template",
-    .size = sizeof(Object *),
-    .ref = template_ref,
-    .clear = template_clear,
-    .equal = template_equal,
+    FIELD_OBJECT,
     .parse = template_parse,
     .to_json = template_to_json,
 };
@@ -158,13 +121,9 @@ active_over(const void *field, const json_t *manifest)
     return keyed_items_over(active_to_json(field), "uid", manifest);
 }
 
-FIELD_SHARED_DEFINE(StringList, string_list)
-
 static const FieldType active_type = {
-    .name = "references to Jobs",
     FIELD_SHARED(string_list),
     .parse = active_parse,
-    .to_json = active_to_json,
     .over = active_over,
 };
 
@@ -192,11 +151,8 @@ cron_job_set_defaults(Object *object)
 {
     CronJob *self = CRON_JOB(object);
 
-    self->starting_deadline_s = -1;
     self->successful_limit = 3;
     self->failed_limit = 1;
-    self->scheduled_at = TIME_UNSET;
-    self->successful_at = TIME_UNSET;
 }
 
 /* A Job's name has eleven characters more, and must fit into a label. */

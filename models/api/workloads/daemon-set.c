@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "workload-private.h"
 
-static const char *const strategy_words[] = {"RollingUpdate", "OnDelete", NULL};
-static const FieldType strategy_type = {
-    .name = "update strategy",
-    .size = sizeof(uint32_t),
-    .equal = field_u32_equal,
-    .words = strategy_words,
-};
+static const FieldType strategy_type = {FIELD_WORDS("RollingUpdate", "OnDelete")};
 
 static const Field daemon_set_fields[] = {
     /* clang-format off */

@@ -18,18 +18,10 @@ strategy_parse(ApiParser *parser, const json_t *value, void *field)
         api_parser_unsupported(parser, value, strategy_words);
 }
 
-static json_t *
-strategy_to_json(const void *field)
-{
-    return json_string(strategy_words[*(const uint32_t *)field]);
-}
-
 static const FieldType strategy_type = {
-    .name = "deployment strategy",
     .size = sizeof(uint32_t),
-    .equal = field_u32_equal,
+    .words = strategy_words,
     .parse = strategy_parse,
-    .to_json = strategy_to_json,
 };
 
 static const Field deployment_fields[] = {

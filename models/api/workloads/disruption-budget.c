@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "workload-private.h"
 
-static const char *const policy_words[] = {"IfHealthyBudget", "AlwaysAllow", NULL};
-static const FieldType policy_type = {
-    .name = "unhealthy pod eviction policy",
-    .size = sizeof(uint32_t),
-    .equal = field_u32_equal,
-    .words = policy_words,
-};
+static const FieldType policy_type = {FIELD_WORDS("IfHealthyBudget", "AlwaysAllow")};
 
 static const Field budget_fields[] = {
     /* clang-format off */

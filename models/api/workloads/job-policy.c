@@ -205,21 +205,9 @@ static UNREF_DEFINE(SuccessPolicy, success_policy, success_policy_free)
 
     /* ---- Reading a failure policy ---- */
 
-    static const char *const action_words[] = {"Count", "FailIndex", "FailJob", "Ignore", NULL};
-static const FieldType action_type = {
-    .name = "pod failure action",
-    .size = sizeof(uint32_t),
-    .equal = field_u32_equal,
-    .words = action_words,
-};
+    static const FieldType action_type = {FIELD_WORDS("Count", "FailIndex", "FailJob", "Ignore")};
 
-static const char *const operator_words[] = {"In", "NotIn", NULL};
-static const FieldType operator_type = {
-    .name = "exit code operator",
-    .size = sizeof(uint32_t),
-    .equal = field_u32_equal,
-    .words = operator_words,
-};
+static const FieldType operator_type = {FIELD_WORDS("In", "NotIn")};
 
 static void
 codes_parse(ApiParser *parser, const json_t *value, void *field)
@@ -231,7 +219,7 @@ codes_parse(ApiParser *parser, const json_t *value, void *field)
     rule->codes = g_new0(int32_t, json_array_size(value));
     for (size_t i = 0; i < json_array_size(value); i++) {
         gsize length = api_parser_enter_index(parser, (unsigned)i);
-        field_int.parse(parser, json_array_get(value, i), &rule->codes[i]);
+        field_int_parse(parser, json_array_get(value, i), &rule->codes[i]);
         api_parser_leave(parser, length);
     }
     rule->n_codes = (unsigned)json_array_size(value);
@@ -247,24 +235,22 @@ codes_equal(const void *a, const void *b)
 }
 
 static const FieldType codes_type = {
-    .name = "exit codes",
     .equal = codes_equal,
     .parse = codes_parse,
 };
 
 static const Field pattern_fields[] = {
-    FIELD("type", field_string, ConditionPattern, type, FIELD_REQUIRED),
+    FIELD("type", field_text, ConditionPattern, type, FIELD_REQUIRED),
     FIELD("status", field_condition_status, ConditionPattern, status, FIELD_SPEC),
     FIELDS_END,
 };
 static void
 patterns_parse(ApiParser *parser, const json_t *value, void *field)
 {
-    static const ConditionPattern initial = {.type = ""};
     FailureRule *rule = field;
 
     rule->conditions =
-        items_parse(parser, value, pattern_fields, &initial, sizeof initial, &rule->n_conditions);
+        items_parse(parser, value, pattern_fields, sizeof *rule->conditions, &rule->n_conditions);
 }
 
 static gboolean
@@ -277,7 +263,6 @@ patterns_equal(const void *a, const void *b)
 }
 
 static const FieldType patterns_type = {
-    .name = "condition patterns",
     .equal = patterns_equal,
     .parse = patterns_parse,
 };
@@ -395,7 +380,6 @@ with_statuses(const json_t *manifest)
 static void
 failure_policy_parse(ApiParser *parser, const json_t *value, void *field)
 {
-    static const FailureRule initial = {.action = FAILURE_COUNT};
     const json_t *rules = json_path_get(value, "rules");
     FailurePolicy *self;
     gsize length;
@@ -408,8 +392,7 @@ failure_policy_parse(ApiParser *parser, const json_t *value, void *field)
     check_count(parser, "rules", rules, RULES_MAX);
     length = api_parser_enter(parser, "rules");
     if (rules != NULL)
-        self->rules =
-            items_parse(parser, rules, rule_fields, &initial, sizeof initial, &self->n_rules);
+        self->rules = items_parse(parser, rules, rule_fields, sizeof *self->rules, &self->n_rules);
     for (unsigned i = 0; i < self->n_rules; i++) {
         gsize inner = api_parser_enter_index(parser, i);
         check_rule(parser, json_array_get(rules, i), &self->rules[i]);
@@ -432,10 +415,7 @@ failure_policy_to_json(const void *field)
     return self == NULL ? NULL : json_deep_copy(self->manifest);
 }
 
-FIELD_SHARED_DEFINE(FailurePolicy, failure_policy)
-
 const FieldType field_failure_policy = {
-    .name = "pod failure policy",
     FIELD_SHARED(failure_policy),
     .parse = failure_policy_parse,
     .to_json = failure_policy_to_json,
@@ -445,14 +425,13 @@ const FieldType field_failure_policy = {
 
 static const Field success_fields[] = {
     FIELD("succeededIndexes", field_string, SuccessRule, indexes, FIELD_SPEC),
-    FIELD("succeededCount", field_int, SuccessRule, count, FIELD_SPEC),
+    FIELD("succeededCount", field_int_or_unset, SuccessRule, count, FIELD_SPEC),
     FIELDS_END,
 };
 
 static void
 success_policy_parse(ApiParser *parser, const json_t *value, void *field)
 {
-    static const SuccessRule initial = {.count = -1};
     const json_t *rules = json_path_get(value, "rules");
     SuccessPolicy *self;
 
@@ -465,7 +444,7 @@ success_policy_parse(ApiParser *parser, const json_t *value, void *field)
     gsize length = api_parser_enter(parser, "rules");
     if (rules != NULL)
         self->rules =
-            items_parse(parser, rules, success_fields, &initial, sizeof initial, &self->n_rules);
+            items_parse(parser, rules, success_fields, sizeof *self->rules, &self->n_rules);
     api_parser_leave(parser, length);
 }
 
@@ -484,10 +463,7 @@ success_policy_to_json(const void *field)
     return self == NULL ? NULL : json_deep_copy(self->manifest);
 }
 
-FIELD_SHARED_DEFINE(SuccessPolicy, success_policy)
-
 const FieldType field_success_policy = {
-    .name = "success policy",
     FIELD_SHARED(success_policy),
     .parse = success_policy_parse,
     .to_json = success_policy_to_json,

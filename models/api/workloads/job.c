@@ -3,21 +3,8 @@
 
 #include <string.h>
 
-static const char *const replacement_words[] = {"TerminatingOrFailed", "Failed", NULL};
-static const FieldType replacement_type = {
-    .name = "pod replacement policy",
-    .size = sizeof(uint32_t),
-    .equal = field_u32_equal,
-    .words = replacement_words,
-};
-
-static const char *const mode_words[] = {"NonIndexed", "Indexed", NULL};
-static const FieldType mode_type = {
-    .name = "completion mode",
-    .size = sizeof(uint32_t),
-    .equal = field_u32_equal,
-    .words = mode_words,
-};
+static const FieldType replacement_type = {FIELD_WORDS("TerminatingOrFailed", "Failed")};
+static const FieldType mode_type = {FIELD_WORDS("NonIndexed", "Indexed")};
 
 #define UNCOUNTED "status.uncountedTerminatedPods."
 
@@ -66,14 +53,7 @@ job_set_defaults(Object *object)
     Job *job = JOB(object);
 
     job->parallelism = 1;
-    job->completions = -1;
     job->backoff_limit = 6;
-    job->backoff_limit_per_index = -1;
-    job->max_failed_indexes = -1;
-    job->active_deadline_s = -1;
-    job->ttl_s = -1;
-    job->started_at = TIME_UNSET;
-    job->completed_at = TIME_UNSET;
 }
 
 /* maxParallelismForIndexedJob, maxFailedIndexesForIndexedJob, completionsSoftLimit; and the limit

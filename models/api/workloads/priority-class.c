@@ -28,8 +28,11 @@ priority_class_of_system(const char *name, int32_t *value)
 static const Field priority_class_fields[] = {
     FIELD("value", field_int, PriorityClass, value, FIELD_REQUIRED),
     FIELD("globalDefault", field_flag, PriorityClass, is_default, FIELD_SPEC),
-    FIELD(
-        "preemptionPolicy", field_preemption_policy, PriorityClass, preemption_policy, FIELD_SPEC),
+    FIELD("preemptionPolicy",
+          field_preemption_policy,
+          PriorityClass,
+          preemption_policy,
+          FIELD_OPTIONAL),
     FIELDS_END,
 };
 

@@ -67,7 +67,7 @@ map_selector_parse(ApiParser *parser, const json_t *value, void *field)
 {
     g_autoptr(StringMap) pairs = NULL;
 
-    field_string_map.parse(parser, value, &pairs);
+    field_string_map_parse(parser, value, &pairs);
     if (pairs != NULL && pairs->n_pairs > 0)
         *(LabelSelector **)field = label_selector_with_pairs(NULL, pairs);
 }
@@ -75,15 +75,12 @@ map_selector_parse(ApiParser *parser, const json_t *value, void *field)
 static json_t *
 map_selector_to_json(const void *field)
 {
-    json_auto_t *selector = field_label_selector.to_json(field);
+    json_auto_t *selector = field_type_to_json(&field_label_selector, field, NULL, 0);
 
     return json_incref(json_object_get(selector, "matchLabels"));
 }
 
-FIELD_SHARED_DEFINE(LabelSelector, label_selector)
-
 static const FieldType field_map_selector = {
-    .name = "map of strings",
     FIELD_SHARED(label_selector),
     .parse = map_selector_parse,
     .to_json = map_selector_to_json,

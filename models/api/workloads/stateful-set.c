@@ -4,29 +4,10 @@
 
 #include <stdlib.h>
 
-static const char *const retention_words[] = {"Retain", "Delete", NULL};
-static const char *const management_words[] = {"OrderedReady", "Parallel", NULL};
-static const char *const strategy_words[] = {"RollingUpdate", "OnDelete", NULL};
-
 /* gboolean and uint32_t have the same size, and the same form for 0 and 1. */
-static const FieldType retention_type = {
-    .name = "retention policy",
-    .size = sizeof(gboolean),
-    .equal = field_u32_equal,
-    .words = retention_words,
-};
-static const FieldType management_type = {
-    .name = "pod management policy",
-    .size = sizeof(gboolean),
-    .equal = field_u32_equal,
-    .words = management_words,
-};
-static const FieldType strategy_type = {
-    .name = "update strategy",
-    .size = sizeof(gboolean),
-    .equal = field_u32_equal,
-    .words = strategy_words,
-};
+static const FieldType retention_type = {FIELD_WORDS("Retain", "Delete")};
+static const FieldType management_type = {FIELD_WORDS("OrderedReady", "Parallel")};
+static const FieldType strategy_type = {FIELD_WORDS("RollingUpdate", "OnDelete")};
 
 static const Field stateful_set_fields[] = {
     /* clang-format off */
@@ -116,7 +97,7 @@ revision_data_parse(ApiParser *parser, const json_t *value, void *field)
             json_object_get(given, "spec"))) { /* otherwise it is a revision of another kind */
         json_t *template = json_copy((json_t *)given); /* only read */
         json_object_del(template, "$patch");
-        field_pod_template.parse(parser, template, field);
+        field_type_parse(&field_pod_template, parser, template, field);
         json_decref(template);
     }
     api_parser_leave(parser, length);
@@ -125,7 +106,7 @@ revision_data_parse(ApiParser *parser, const json_t *value, void *field)
 static json_t *
 revision_data_over(const void *field, const json_t *manifest)
 {
-    json_t *template = field_pod_template.to_json(field);
+    json_t *template = field_type_to_json(&field_pod_template, field, NULL, 0);
 
     if (template == NULL)
         return json_incref((json_t *)manifest); /* only counted */
@@ -133,24 +114,8 @@ revision_data_over(const void *field, const json_t *manifest)
     return json_pack("{s:{s:o}}", "spec", "template", template);
 }
 
-static gboolean
-revision_data_equal(const void *a, const void *b)
-{
-    return field_pod_template.equal(a, b);
-}
-
-static void
-revision_data_clear(void *field)
-{
-    field_pod_template.clear(field);
-}
-
 static const FieldType revision_data_type = {
-    .name = "data",
-    .size = sizeof(PodTemplate *),
-    .ref = field_counted_ref,
-    .clear = revision_data_clear,
-    .equal = revision_data_equal,
+    FIELD_SHARED(pod_template),
     .parse = revision_data_parse,
     .over = revision_data_over,
 };

@@ -8,8 +8,6 @@
 
 extern const FieldType field_int_or_percent;     /* IntOrPercent */
 extern const FieldType field_workload_condition; /* WorkloadCondition */
-extern const FieldType field_int_or_unset;       /* int32_t; negative: absent */
-extern const FieldType field_condition_status;   /* uint32_t, a ConditionStatus; its words */
 
 /* Reports a negative number at @path. */
 void workload_check_not_negative(ApiParser *parser, const json_t *manifest, const char *path);

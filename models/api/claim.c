@@ -72,6 +72,14 @@ const FieldType field_access_modes = {
     .over = access_modes_over,
 };
 
+void
+access_modes_check(ApiParser *parser, const json_t *value, uint32_t modes)
+{
+    if ((modes & ACCESS_RWOP) != 0 && modes != ACCESS_RWOP)
+        api_parser_fault_at(parser, value, "spec.accessModes", NULL,
+                            "Forbidden: may not use ReadWriteOncePod with other access modes");
+}
+
 const FieldType field_volume_mode = {FIELD_WORDS("Filesystem", "Block")};
 
 static const FieldType claim_phase_type = {FIELD_WORDS("Pending", "Bound", "Lost")};
@@ -203,15 +211,11 @@ static void
 check_claim_modes(ApiParser *parser, const json_t *manifest, const Claim *claim)
 {
     const json_t *modes = json_path_get(manifest, "spec.accessModes");
-    gsize length = api_parser_enter(parser, "spec.accessModes");
 
     if (json_array_size(modes) == 0)
-        api_parser_required(parser, modes == NULL ? manifest : modes,
-                            "at least 1 access mode is required");
-    if ((claim->access_modes & ACCESS_RWOP) != 0 && claim->access_modes != ACCESS_RWOP)
-        api_parser_fault(parser, modes, NULL,
-                         "Forbidden: may not use ReadWriteOncePod with other access modes");
-    api_parser_leave(parser, length);
+        api_parser_required_at(parser, modes == NULL ? manifest : modes, "spec.accessModes",
+                               "at least 1 access mode is required");
+    access_modes_check(parser, modes, claim->access_modes);
 }
 
 /* API-183: the words of validateDataSource(). */
@@ -253,14 +257,13 @@ check_data_sources(ApiParser *parser, const json_t *manifest)
     for (unsigned i = 0; i < G_N_ELEMENTS(keys); i++)
         same = same &&
                g_strcmp0(json_path_string(old, keys[i]), json_path_string(reference, keys[i])) == 0;
-    gsize length = api_parser_enter(parser, "spec");
     if (namespace != NULL && namespace[0] != '\0')
-        api_parser_fault(parser, old, NULL,
-                         "Invalid value: dataSource: may not be specified when "
-                         "dataSourceRef.namespace is specified");
+        api_parser_fault_at(parser, old, "spec", NULL,
+                            "Invalid value: dataSource: may not be specified when "
+                            "dataSourceRef.namespace is specified");
     else if (!same)
-        api_parser_fault(parser, old, NULL, "Invalid value: dataSource: must match dataSourceRef");
-    api_parser_leave(parser, length);
+        api_parser_fault_at(parser, old, "spec", NULL,
+                            "Invalid value: dataSource: must match dataSourceRef");
 }
 
 /* Names without a prefix, and those of kubernetes.io, are the server's own: only storage is one
@@ -338,12 +341,9 @@ check_usage(ApiParser *parser, const json_t *manifest, const Object *object)
 
     if (text == NULL || volume_filling_parse(text, &filling, &error))
         return;
-    gsize length = api_parser_enter(parser, "metadata.annotations");
-    gsize inner = api_parser_enter(parser, ANNOTATION_USAGE);
-    api_parser_fault(parser, json_path_get(manifest, "metadata.annotations"),
-                     "for example \"start=1Gi step=100Mi every=1m\"", "%s", error->message);
-    api_parser_leave(parser, inner);
-    api_parser_leave(parser, length);
+    api_parser_fault_at(parser, json_path_get(manifest, "metadata.annotations"),
+                        "metadata.annotations." ANNOTATION_USAGE,
+                        "for example \"start=1Gi step=100Mi every=1m\"", "%s", error->message);
 }
 
 static void
@@ -354,9 +354,8 @@ check_files(ApiParser *parser, const json_t *manifest, const Claim *claim)
 
     if (value == NULL || claim_files(claim) >= 0)
         return;
-    gsize length = api_parser_enter(parser, "metadata.annotations." ANNOTATION_FILES);
-    api_parser_fault(parser, value, "for example \"1M\"", "must be a number of files");
-    api_parser_leave(parser, length);
+    api_parser_fault_at(parser, value, "metadata.annotations." ANNOTATION_FILES,
+                        "for example \"1M\"", "must be a number of files");
 }
 
 static void

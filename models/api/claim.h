@@ -127,4 +127,6 @@ gboolean claim_set_conditions(Claim *self, ClaimConditions *conditions);
 gboolean claim_condition_is_true(const Claim *self, const char *type);
 
 extern const FieldType field_access_modes; /* uint32_t: AccessModes */
-extern const FieldType field_volume_mode;  /* uint32_t: VolumeMode */
+/* Reports ReadWriteOncePod beside other modes. @value: of spec.accessModes */
+void access_modes_check(ApiParser *parser, const json_t *value, uint32_t modes);
+extern const FieldType field_volume_mode; /* uint32_t: VolumeMode */

@@ -173,21 +173,6 @@ const FieldType field_int_or_unset = {
 };
 
 static void
-natural_parse(ApiParser *parser, const json_t *value, void *field)
-{
-    field_int_parse(parser, value, field);
-    if (json_is_integer(value) && json_integer_value(value) < 0)
-        api_parser_invalid(parser, value, NULL, "must be greater than or equal to 0");
-}
-
-const FieldType field_natural = {
-    .size = sizeof(int32_t),
-    FIELD_INITIAL(int32_t, -1),
-    .parse = natural_parse,
-    .to_json = int_or_unset_to_json,
-};
-
-static void
 int64_parse(ApiParser *parser, const json_t *value, void *field)
 {
     if (json_is_integer(value))

@@ -511,6 +511,8 @@ fields_parse(ApiParser *parser, const json_t *object, const Field *fields, void 
             api_parser_required(parser, value, NULL);
         else
             field_type_parse(field->type, parser, value, field_in(field, target));
+        if ((field->flags & FIELD_NATURAL) != 0 && json_integer_value(value) < 0)
+            api_parser_invalid(parser, value, NULL, "must be greater than or equal to 0");
         api_parser_leave(parser, length);
     }
 }

@@ -107,6 +107,21 @@ void
 api_parser_required(ApiParser *self, const json_t *where, const char *detail); /* NULL: no detail */
 void
 api_parser_required_at(ApiParser *self, const json_t *where, const char *path, const char *detail);
+/* The same below the current path. */
+void api_parser_fault_at(ApiParser *self,
+                         const json_t *where,
+                         const char *path,
+                         const char *hint,
+                         const char *format,
+                         ...) G_GNUC_PRINTF(5, 6);
+/* ... of the value that @object has at @path. */
+void api_parser_invalid_at(
+    ApiParser *self, const json_t *object, const char *path, const char *hint, const char *detail);
+/* Reports the text that @object has at @path unless it is one of @words, which ends with NULL. */
+void api_parser_check_word(ApiParser *self,
+                           const json_t *object,
+                           const char *path,
+                           const char *const *words);
 /* @words ends with NULL */
 void api_parser_unsupported(ApiParser *self, const json_t *value, const char *const *words);
 /* Reads a quantity: @units are rounded up; @canonical (of QUANTITY_BUFFER) is the API server's
@@ -151,7 +166,6 @@ extern const FieldType field_full_text;    /* the same, but "" is printed */
 extern const FieldType field_flag;         /* gboolean; FALSE: absent */
 extern const FieldType field_count;        /* int32_t; 0: absent */
 extern const FieldType field_int_or_unset; /* int32_t; negative: absent */
-extern const FieldType field_natural;      /* the same; a document may have no negative number */
 extern const FieldType field_size;         /* int64_t: quantity; 0: absent */
 extern const FieldType field_int64;        /* int64_t; negative: absent */
 extern const FieldType field_null;         /* nothing; printed as null */

@@ -6,6 +6,7 @@
 
 #include "checks/checks.h"
 #include "fields.h"
+#include "pod-private.h"
 #include "schema/resources.h"
 #include "schema/schema.h"
 
@@ -63,20 +64,44 @@ is_told(const ApiParser *self, const char *format)
            (g_str_has_prefix(format, "Required value") && g_hash_table_contains(self->told, below));
 }
 
-void
-api_parser_fault(ApiParser *self, const json_t *where, const char *hint, const char *format, ...)
+static void G_GNUC_PRINTF(4, 0) report_fault(
+    ApiParser *self, const json_t *where, const char *hint, const char *format, va_list args)
 {
     g_autoptr(GString) message = g_string_new(NULL);
-    va_list args;
 
     if (is_told(self, format))
         return;
     if (self->path->len > 0)
         g_string_append_printf(message, "%s: ", self->path->str);
-    va_start(args, format);
     g_string_append_vprintf(message, format, args);
-    va_end(args);
     self->report(self, where, message->str, hint);
+}
+
+void
+api_parser_fault(ApiParser *self, const json_t *where, const char *hint, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    report_fault(self, where, hint, format, args);
+    va_end(args);
+}
+
+void
+api_parser_fault_at(ApiParser *self,
+                    const json_t *where,
+                    const char *path,
+                    const char *hint,
+                    const char *format,
+                    ...)
+{
+    gsize length = api_parser_enter(self, path);
+    va_list args;
+
+    va_start(args, format);
+    report_fault(self, where, hint, format, args);
+    va_end(args);
+    api_parser_leave(self, length);
 }
 
 void
@@ -86,6 +111,16 @@ api_parser_invalid(ApiParser *self, const json_t *value, const char *hint, const
 
     api_parser_fault(self, value, hint, "Invalid value: %s: %s", text, detail);
     free(text);
+}
+
+void
+api_parser_invalid_at(
+    ApiParser *self, const json_t *object, const char *path, const char *hint, const char *detail)
+{
+    gsize length = api_parser_enter(self, path);
+
+    api_parser_invalid(self, json_path_get(object, path), hint, detail);
+    api_parser_leave(self, length);
 }
 
 void
@@ -122,6 +157,20 @@ api_parser_unsupported(ApiParser *self, const json_t *value, const char *const *
                      json_string_value(value), known->str);
 }
 
+void
+api_parser_check_word(ApiParser *self,
+                      const json_t *object,
+                      const char *path,
+                      const char *const *words)
+{
+    const json_t *value = json_path_get(object, path);
+    gsize length = api_parser_enter(self, path);
+
+    if (json_is_string(value) && !word_is_among(json_string_value(value), words))
+        api_parser_unsupported(self, value, words);
+    api_parser_leave(self, length);
+}
+
 gboolean
 api_parser_expect(ApiParser *self, const json_t *value, json_type type)
 {
@@ -149,10 +198,8 @@ api_parser_check_name(ApiParser *self,
 
     if (fault == NULL)
         return;
-    gsize length = api_parser_enter(self, key);
-    api_parser_fault(self, json_path_get(object, key), NULL, "Invalid value: \"%s\": %s", name,
-                     fault);
-    api_parser_leave(self, length);
+    api_parser_fault_at(self, json_path_get(object, key), key, NULL, "Invalid value: \"%s\": %s",
+                        name, fault);
 }
 
 REF_COUNTED_DEFINE(OwnerReferences, owner_references, g_free)
@@ -343,6 +390,8 @@ object_parse_body(ApiParser *parser, const json_t *manifest, Object *object)
     if (object_kind(object) == KIND_OTHER)
         return;
     fields_parse(parser, manifest, class->fields, object);
+    if (class->workload != NULL)
+        workload_check_template(parser, manifest, object);
     if (class->check != NULL)
         class->check(parser, manifest, object);
     if (class->finish != NULL)
@@ -416,12 +465,10 @@ parse_namespace(ApiParser *parser,
         *namespace = parse_name(parser, metadata, "namespace", name_fault_dns_label);
         return *namespace != NULL;
     }
-    gsize length = api_parser_enter(parser, "namespace");
     g_autofree char *hint =
         g_strdup_printf("a %s belongs to no namespace", json_path_string(manifest, "kind"));
-    api_parser_fault(parser, json_path_get(metadata, "namespace"), hint,
-                     "Forbidden: not allowed on this type");
-    api_parser_leave(parser, length);
+    api_parser_fault_at(parser, json_path_get(metadata, "namespace"), "namespace", hint,
+                        "Forbidden: not allowed on this type");
     return FALSE;
 }
 
@@ -473,10 +520,8 @@ report_unknown_kind(ApiParser *parser,
             g_strdup_printf("did you mean apiVersion \"%s\"?", kind_class(same_name)->api_version);
     else if (nearest != NULL)
         hint = g_strdup_printf("did you mean \"%s\"?", nearest);
-    gsize length = api_parser_enter(parser, "kind");
-    api_parser_fault(parser, json_path_get(manifest, "kind"), hint,
-                     "no matches for kind \"%s\" in version \"%s\"", kind, version);
-    api_parser_leave(parser, length);
+    api_parser_fault_at(parser, json_path_get(manifest, "kind"), "kind", hint,
+                        "no matches for kind \"%s\" in version \"%s\"", kind, version);
 }
 
 static void
@@ -491,11 +536,9 @@ report_unserved_kind(ApiParser *parser,
             ? g_strdup_printf("Kubernetes 1.%d has no such kind", parser->minor)
             : g_strdup_printf("Kubernetes 1.%d serves apiVersion \"%s\"", parser->minor, served);
 
-    gsize length = api_parser_enter(parser, "apiVersion");
-    api_parser_fault(parser, json_path_get(manifest, "apiVersion"), hint,
-                     "no matches for kind \"%s\" in version \"%s\"", kind_class(kind)->kind,
-                     version);
-    api_parser_leave(parser, length);
+    api_parser_fault_at(parser, json_path_get(manifest, "apiVersion"), "apiVersion", hint,
+                        "no matches for kind \"%s\" in version \"%s\"", kind_class(kind)->kind,
+                        version);
 }
 
 /* A kind without a model. A custom resource has a namespace if its manifest has one. */

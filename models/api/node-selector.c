@@ -86,9 +86,9 @@ node_selector_matches(const NodeSelector *self, const StringMap *labels, const c
 
 /* matchFields: Kubernetes knows one field of nodes, their name. */
 static void
-match_fields_parse(ApiParser *parser, const json_t *array, NodeSelectorTerm *term)
+match_fields_parse(ApiParser *parser, const json_t *value, NodeSelectorTerm *term)
 {
-    gsize length = api_parser_enter(parser, "matchFields");
+    const json_t *array = json_path_get(value, "matchFields");
     const json_t *only = json_array_size(array) == 1 ? json_array_get(array, 0) : NULL;
     const json_t *values = json_path_get(only, "values");
 
@@ -98,9 +98,9 @@ match_fields_parse(ApiParser *parser, const json_t *array, NodeSelectorTerm *ter
         term->field_name = api_parser_intern(parser, json_string_value(json_array_get(values, 0)));
     } else {
         term->field_name = api_parser_intern(parser, ""); /* no node has it */
-        api_parser_invalid(parser, array, NULL, "only metadata.name In [one name] is supported");
+        api_parser_invalid_at(parser, value, "matchFields", NULL,
+                              "only metadata.name In [one name] is supported");
     }
-    api_parser_leave(parser, length);
 }
 
 static void
@@ -108,7 +108,6 @@ node_term_parse(ApiParser *parser, const json_t *value, NodeSelectorTerm *term)
 {
     g_autoptr(GArray) found = g_array_new(FALSE, FALSE, sizeof(SelectRequirement));
     const json_t *expressions = json_path_get(value, "matchExpressions");
-    const json_t *match_fields = json_path_get(value, "matchFields");
 
     if (expressions != NULL) {
         select_requirements_parse(parser, expressions, "matchExpressions", found);
@@ -116,8 +115,8 @@ node_term_parse(ApiParser *parser, const json_t *value, NodeSelectorTerm *term)
             term->expressions =
                 label_selector_new((const SelectRequirement *)(void *)found->data, found->len);
     }
-    if (match_fields != NULL && json_array_size(match_fields) > 0)
-        match_fields_parse(parser, match_fields, term);
+    if (json_array_size(json_path_get(value, "matchFields")) > 0)
+        match_fields_parse(parser, value, term);
 }
 
 static json_t *

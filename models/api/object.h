@@ -243,6 +243,7 @@ typedef enum {
         1 << 3, /* takes only some keys of the object at its path; other fields take the rest */
     FIELD_OPTIONAL = 1 << 4, /* zero is printed only over a document that has the field */
     FIELD_OR_NULL = 1 << 5,  /* what is absent is printed as null */
+    FIELD_NATURAL = 1 << 6,  /* a document may have no negative number */
 } FieldFlags;
 
 struct Field {
@@ -258,6 +259,7 @@ typedef struct {
     const char *controller; /* the client of its controller: "replicaset-controller" */
     size_t selector;        /* of LabelSelector * */
     size_t template;        /* of PodTemplate * */
+    size_t claim_templates; /* of ClaimTemplates * */
     size_t wanted;          /* of int32_t: the number of pods that it wants for good */
     gboolean scales;        /* ... which is spec.replicas */
     gboolean owns_pods;     /* no other kind is between it and its pods */

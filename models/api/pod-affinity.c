@@ -32,10 +32,8 @@ terms_parse(ApiParser *parser, const json_t *value, PodSpec *spec, gboolean anti
         terms[i].anti = anti;
         if (weighted && (terms[i].weight < 1 || terms[i].weight > 100)) {
             gsize length = api_parser_enter_index(parser, i);
-            gsize inner = api_parser_enter(parser, "weight");
-            api_parser_fault(parser, json_array_get(value, i), NULL,
-                             "Invalid value: %d: must be in the range 1-100", terms[i].weight);
-            api_parser_leave(parser, inner);
+            api_parser_fault_at(parser, json_array_get(value, i), "weight", NULL,
+                                "Invalid value: %d: must be in the range 1-100", terms[i].weight);
             api_parser_leave(parser, length);
             terms[i].weight = 1; /* 0 would mean required */
         }
@@ -134,9 +132,8 @@ spread_parse(ApiParser *parser, const json_t *value, void *field)
         if (spec->spread[i].max_skew > 0 || !json_is_integer(skew))
             continue;
         gsize length = api_parser_enter_index(parser, i);
-        gsize inner = api_parser_enter(parser, "maxSkew");
-        api_parser_invalid(parser, skew, NULL, "must be greater than zero");
-        api_parser_leave(parser, inner);
+        api_parser_invalid_at(parser, json_array_get(value, i), "maxSkew", NULL,
+                              "must be greater than zero");
         api_parser_leave(parser, length);
     }
 }

@@ -36,5 +36,7 @@ void annotation_fault(ApiParser *parser,
                       const GError *error);
 /* Reports faulty annotations about the life of containers and about what they use. */
 void pod_check_annotations(ApiParser *parser, const json_t *manifest, const StringMap *annotations);
+/* Reports faults of spec.template of the manifest of a workload. */
+void workload_check_template(ApiParser *parser, const json_t *manifest, const Object *object);
 /* Reports mounts of volumes that are neither in spec.volumes nor among @templates (nullable). */
 void pod_check_mounts(ApiParser *parser, const json_t *spec, const ClaimTemplates *templates);

@@ -140,7 +140,7 @@ static const Field pod_spec_fields[] = {
     FIELD_WHOLE("topologySpreadConstraints", field_topology_spread, FIELD_SPEC),
     FIELD("schedulerName", field_string, PodSpec, scheduler_name, FIELD_SPEC),
     FIELD("restartPolicy", field_string, PodSpec, restart_policy, FIELD_SPEC),
-    FIELD("terminationGracePeriodSeconds", field_natural, PodSpec, grace_s, FIELD_SPEC),
+    FIELD("terminationGracePeriodSeconds", field_int, PodSpec, grace_s, FIELD_NATURAL),
     /* Admission writes 0 and the default policy into pods, but not into templates. */
     FIELD("priority", field_int, PodSpec, priority, FIELD_OPTIONAL),
     FIELD("priorityClassName", field_word, PodSpec, priority_class, FIELD_SPEC),

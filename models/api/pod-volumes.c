@@ -183,16 +183,15 @@ check_container_mounts(ApiParser *parser,
         if (found && (!devices || pod_json_volume_can_be_device(spec, name)))
             continue;
         gsize inner = api_parser_enter_index(parser, (unsigned)i);
-        gsize last = api_parser_enter(parser, "name");
         if (found)
-            api_parser_fault(parser, json_path_get(mount, "name"), "use volumeMounts, or a claim",
-                             "Invalid value: \"%s\": can only use volume source type of "
-                             "PersistentVolumeClaim or Ephemeral for block mode",
-                             name);
+            api_parser_fault_at(parser, json_path_get(mount, "name"), "name",
+                                "use volumeMounts, or a claim",
+                                "Invalid value: \"%s\": can only use volume source type of "
+                                "PersistentVolumeClaim or Ephemeral for block mode",
+                                name);
         else
-            api_parser_fault(parser, json_path_get(mount, "name"), "add it to volumes",
-                             "Not found: \"%s\"", name);
-        api_parser_leave(parser, last);
+            api_parser_fault_at(parser, json_path_get(mount, "name"), "name", "add it to volumes",
+                                "Not found: \"%s\"", name);
         api_parser_leave(parser, inner);
     }
     api_parser_leave(parser, length);
@@ -257,11 +256,8 @@ pod_volume_parse(ApiParser *parser, const json_t *value, PodVolume *volume)
     if (volume->name == NULL)
         return FALSE;
     const char *fault = name_fault_dns_label(volume->name);
-    if (fault != NULL) {
-        gsize length = api_parser_enter(parser, "name");
-        api_parser_invalid(parser, json_path_get(value, "name"), NULL, fault);
-        api_parser_leave(parser, length);
-    }
+    if (fault != NULL)
+        api_parser_invalid_at(parser, value, "name", NULL, fault);
     if (claim == NULL && ephemeral == NULL) {
         volume->source = volume_source_parse_inline(parser, value);
         return volume->source != NULL;

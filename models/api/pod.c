@@ -168,10 +168,9 @@ annotation_fault(ApiParser *parser,
     const json_t *values = json_path_get(manifest, "metadata.annotations");
     const json_t *value = json_object_get(values, annotation);
     gsize length = api_parser_enter(parser, "metadata.annotations");
-    gsize inner = api_parser_enter(parser, annotation);
 
-    api_parser_fault(parser, value != NULL ? value : values, hint, "%s", error->message);
-    api_parser_leave(parser, inner);
+    api_parser_fault_at(parser, value != NULL ? value : values, annotation, hint, "%s",
+                        error->message);
     api_parser_leave(parser, length);
 }
 

@@ -159,13 +159,10 @@ check_requirement(ApiParser *parser, const json_t *item, const SelectRequirement
         return;
     case SELECT_EXISTS:
     case SELECT_DOES_NOT_EXIST:
-        if (n > 0) {
-            gsize length = api_parser_enter(parser, "values");
-            api_parser_fault(
-                parser, json_path_get(item, "values"), NULL,
+        if (n > 0)
+            api_parser_fault_at(
+                parser, json_path_get(item, "values"), "values", NULL,
                 "Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
-            api_parser_leave(parser, length);
-        }
         return;
     case SELECT_GT:
     case SELECT_LT:
@@ -185,10 +182,8 @@ check_label_key(ApiParser *parser, const json_t *where, const char *key)
 
     if (fault == NULL || (key == NULL && json_path_get(where, "key") != NULL)) /* told already */
         return;
-    gsize length = api_parser_enter(parser, "key");
-    api_parser_fault(parser, where, NULL, "Invalid value: \"%s\": %s", key == NULL ? "" : key,
-                     fault);
-    api_parser_leave(parser, length);
+    api_parser_fault_at(parser, where, "key", NULL, "Invalid value: \"%s\": %s",
+                        key == NULL ? "" : key, fault);
 }
 
 void

@@ -42,21 +42,10 @@ static const Field snapshot_class_fields[] = {
 };
 
 static void
-check_policy(ApiParser *parser, const json_t *manifest, const char *path)
-{
-    const json_t *policy = json_path_get(manifest, path);
-    gsize length = api_parser_enter(parser, path);
-
-    if (json_is_string(policy) && !word_is_among(json_string_value(policy), deletion_policies))
-        api_parser_unsupported(parser, policy, deletion_policies);
-    api_parser_leave(parser, length);
-}
-
-static void
 snapshot_class_check(ApiParser *parser, const json_t *manifest, const Object *object)
 {
     (void)object;
-    check_policy(parser, manifest, "deletionPolicy");
+    api_parser_check_word(parser, manifest, "deletionPolicy", deletion_policies);
 }
 
 const KindClass snapshot_class_kind = {
@@ -105,19 +94,15 @@ snapshot_check(ApiParser *parser, const json_t *manifest, const Object *object)
     gboolean has_first = json_object_get(source, sources[i].first) != NULL;
     gboolean has_second = json_object_get(source, sources[i].second) != NULL;
     if (has_first == has_second) {
-        gsize length = api_parser_enter(parser, "spec.source");
+        const json_t *where = source != NULL ? source : spec != NULL ? spec : manifest;
         g_autofree char *hint =
             g_strdup_printf("give %s or %s", sources[i].first, sources[i].second);
-        api_parser_fault(parser,
-                         source != NULL ? source
-                         : spec != NULL ? spec
-                                        : manifest,
-                         hint, "must validate one and only one schema (oneOf). Found %s",
-                         has_first ? "2 valid alternatives" : "none valid");
-        api_parser_leave(parser, length);
+        api_parser_fault_at(parser, where, "spec.source", hint,
+                            "must validate one and only one schema (oneOf). Found %s",
+                            has_first ? "2 valid alternatives" : "none valid");
     }
     if (object_kind(object) == KIND_SNAPSHOT_CONTENT || object_kind(object) == KIND_GROUP_CONTENT)
-        check_policy(parser, manifest, "spec.deletionPolicy");
+        api_parser_check_word(parser, manifest, "spec.deletionPolicy", deletion_policies);
 }
 
 static const Field volume_snapshot_fields[] = {

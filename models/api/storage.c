@@ -5,8 +5,6 @@
 
 #include "fields.h"
 
-static const char *const class_reclaim_words[] = {"Delete", "Retain", NULL};
-
 static const FieldType binding_mode_type = {FIELD_WORDS("Immediate", "WaitForFirstConsumer")};
 
 static const Field storage_class_fields[] = {
@@ -29,12 +27,10 @@ storage_class_set_defaults(Object *object)
 static void
 storage_class_check(ApiParser *parser, const json_t *manifest, const Object *object)
 {
-    const json_t *policy = json_path_get(manifest, "reclaimPolicy");
-    gsize length = api_parser_enter(parser, "reclaimPolicy");
+    static const char *const policies[] = {"Delete", "Retain", NULL};
 
     if (((const StorageClass *)object)->reclaim_policy == RECLAIM_RECYCLE)
-        api_parser_unsupported(parser, policy, class_reclaim_words);
-    api_parser_leave(parser, length);
+        api_parser_check_word(parser, manifest, "reclaimPolicy", policies);
 }
 
 gboolean
@@ -149,14 +145,12 @@ check_token_requests(ApiParser *parser, const json_t *list)
         const json_t *seconds = json_object_get(request, "expirationSeconds");
         const char *audience = json_string_value(json_object_get(request, "audience"));
         gsize outer = api_parser_enter_index(parser, (unsigned)i);
-        gsize inner = api_parser_enter(parser, "expirationSeconds");
         if (json_is_integer(seconds) && json_integer_value(seconds) < 10 * 60)
-            api_parser_invalid(parser, seconds, NULL,
-                               "may not specify a duration less than 10 minutes");
+            api_parser_invalid_at(parser, request, "expirationSeconds", NULL,
+                                  "may not specify a duration less than 10 minutes");
         else if (json_is_integer(seconds) && json_integer_value(seconds) > INT64_C(1) << 32)
-            api_parser_invalid(parser, seconds, NULL,
-                               "may not specify a duration larger than 2^32 seconds");
-        api_parser_leave(parser, inner);
+            api_parser_invalid_at(parser, request, "expirationSeconds", NULL,
+                                  "may not specify a duration larger than 2^32 seconds");
         for (gsize k = 0; k < i && audience != NULL; k++)
             if (g_strcmp0(json_string_value(json_object_get(json_array_get(list, k), "audience")),
                           audience) == 0)
@@ -171,14 +165,10 @@ csi_driver_check(ApiParser *parser, const json_t *manifest, const Object *object
     static const char *const policies[] = {"File", "None", "ReadWriteOnceWithFSType", NULL};
     static const char *const modes[] = {"Ephemeral", "Persistent", NULL};
     const CsiDriverObject *driver = (const CsiDriverObject *)object;
-    const json_t *policy = json_path_get(manifest, "spec.fsGroupPolicy");
     const json_t *list = json_path_get(manifest, "spec.volumeLifecycleModes");
-    gsize length = api_parser_enter(parser, "spec.fsGroupPolicy");
+    gsize length;
 
-    if (json_is_string(policy) && !word_is_among(driver->fs_group_policy, policies))
-        api_parser_unsupported(parser, policy, policies);
-    api_parser_leave(parser, length);
-
+    api_parser_check_word(parser, manifest, "spec.fsGroupPolicy", policies);
     length = api_parser_enter(parser, "spec.volumeLifecycleModes");
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *mode = json_array_get(list, i);
@@ -191,11 +181,11 @@ csi_driver_check(ApiParser *parser, const json_t *manifest, const Object *object
     check_token_requests(parser, json_path_get(manifest, "spec.tokenRequests"));
     api_parser_leave(parser, length);
 
-    length = api_parser_enter(parser, "spec.nodeAllocatableUpdatePeriodSeconds");
     if (driver->allocatable_period_s != 0 && driver->allocatable_period_s < 10) /* API-187 */
-        api_parser_fault(parser, json_path_get(manifest, "spec.nodeAllocatableUpdatePeriodSeconds"),
-                         NULL, "must be greater than or equal to 10 seconds");
-    api_parser_leave(parser, length);
+        api_parser_fault_at(parser,
+                            json_path_get(manifest, "spec.nodeAllocatableUpdatePeriodSeconds"),
+                            "spec.nodeAllocatableUpdatePeriodSeconds", NULL,
+                            "must be greater than or equal to 10 seconds");
 }
 
 const KindClass csi_driver_kind = {
@@ -212,7 +202,7 @@ static const Field node_driver_fields[] = {
     FIELD("topologyKeys", field_string_list, CsiNodeDriver, topology_keys, FIELD_OR_NULL),
     FIELD("name", field_string, CsiNodeDriver, name, FIELD_REQUIRED),
     FIELD("nodeID", field_string, CsiNodeDriver, node_id, FIELD_REQUIRED),
-    FIELD("allocatable.count", field_natural, CsiNodeDriver, allocatable_count, FIELD_SPEC),
+    FIELD("allocatable.count", field_int_or_unset, CsiNodeDriver, allocatable_count, FIELD_NATURAL),
     FIELDS_END,
 };
 
@@ -413,10 +403,8 @@ storage_capacity_check(ApiParser *parser, const json_t *manifest, const Object *
         int64_t value;
         if (values[i] >= 0 || text == NULL || !quantity_parse(text, &value, NULL, NULL))
             continue;
-        gsize length = api_parser_enter(parser, paths[i]);
-        api_parser_invalid(parser, json_path_get(manifest, paths[i]), NULL,
-                           "must be greater than or equal to 0");
-        api_parser_leave(parser, length);
+        api_parser_invalid_at(parser, manifest, paths[i], NULL,
+                              "must be greater than or equal to 0");
     }
 }
 

@@ -494,10 +494,8 @@ check_capacity(ApiParser *parser, const json_t *manifest, const Volume *volume)
     if (capacity == NULL) {
         api_parser_required_at(parser, json_path_get(manifest, "spec"), "spec.capacity", NULL);
     } else if (storage == NULL) {
-        gsize length = api_parser_enter(parser, "spec.capacity");
-        api_parser_fault(parser, capacity, NULL,
-                         "Unsupported value: no \"storage\": supported values: \"storage\"");
-        api_parser_leave(parser, length);
+        api_parser_fault_at(parser, capacity, "spec.capacity", NULL,
+                            "Unsupported value: no \"storage\": supported values: \"storage\"");
     } else {
         gsize length = api_parser_enter(parser, "spec.capacity[storage]");
         api_parser_check_positive(parser, storage, volume->capacity_bytes);
@@ -511,11 +509,9 @@ check_path(ApiParser *parser, const json_t *spec, const char *key)
 {
     const char *path = json_path_string(spec, key);
     g_auto(GStrv) parts = g_strsplit(path == NULL ? "" : path, "/", -1);
-    gsize length = api_parser_enter(parser, key);
 
     if (g_strv_contains((const char *const *)parts, ".."))
-        api_parser_invalid(parser, json_path_get(spec, key), NULL, "must not contain '..'");
-    api_parser_leave(parser, length);
+        api_parser_invalid_at(parser, spec, key, NULL, "must not contain '..'");
 }
 
 static void
@@ -524,19 +520,14 @@ check_host_path(ApiParser *parser, const json_t *spec, const Volume *volume)
     static const char *const types[] = {
         "",     "BlockDevice",  "CharDevice", "Directory", "DirectoryOrCreate",
         "File", "FileOrCreate", "Socket",     NULL};
-    const json_t *type = json_path_get(spec, "hostPath.type");
     const char *path = json_path_string(spec, "hostPath.path");
     g_autofree char *clean = path == NULL ? NULL : g_canonicalize_filename(path, "/");
-    gsize length = api_parser_enter(parser, "hostPath.type");
 
-    if (json_is_string(type) && !word_is_among(json_string_value(type), types))
-        api_parser_unsupported(parser, type, types);
-    api_parser_leave(parser, length);
-    length = api_parser_enter(parser, "persistentVolumeReclaimPolicy");
+    api_parser_check_word(parser, spec, "hostPath.type", types);
     if (clean != NULL && strcmp(clean, "/") == 0 && volume->reclaim_policy == RECLAIM_RECYCLE)
-        api_parser_fault(parser, json_path_get(spec, "persistentVolumeReclaimPolicy"), NULL,
-                         "Forbidden: may not be 'recycle' for a hostPath mount of '/'");
-    api_parser_leave(parser, length);
+        api_parser_fault_at(parser, json_path_get(spec, "persistentVolumeReclaimPolicy"),
+                            "persistentVolumeReclaimPolicy", NULL,
+                            "Forbidden: may not be 'recycle' for a hostPath mount of '/'");
 }
 
 /* VAC-3. */
@@ -571,12 +562,7 @@ volume_check(ApiParser *parser, const json_t *manifest, const Object *object)
         check_capacity(parser, manifest, volume);
     if (json_is_array(modes) && json_array_size(modes) == 0)
         api_parser_required_at(parser, modes, "spec.accessModes", NULL);
-    if ((volume->access_modes & ACCESS_RWOP) != 0 && volume->access_modes != ACCESS_RWOP) {
-        gsize length = api_parser_enter(parser, "spec.accessModes");
-        api_parser_fault(parser, modes, NULL,
-                         "Forbidden: may not use ReadWriteOncePod with other access modes");
-        api_parser_leave(parser, length);
-    }
+    access_modes_check(parser, modes, volume->access_modes);
     gsize inside = api_parser_enter(parser, "spec");
     api_parser_check_name(parser, spec, "storageClassName", volume->class_name,
                           name_fault_subdomain);

@@ -194,27 +194,21 @@ pod_template_hash(const PodTemplate *self)
 /* ---- Checks ---- */
 
 void
-workload_check_not_negative(ApiParser *parser, const json_t *manifest, const char *path)
+workload_check_template(ApiParser *parser, const json_t *manifest, const Object *object)
 {
-    const json_t *value = json_path_get(manifest, path);
-    gsize length = api_parser_enter(parser, path);
+    const WorkloadClass *workload = kind_class(object_kind(object))->workload;
+    const json_t *json = json_path_get(manifest, "spec.template");
+    const PodTemplate *template = workload->template == 0 ? NULL : workload_template(object);
 
-    if (json_is_integer(value) && json_integer_value(value) < 0)
-        api_parser_invalid(parser, value, NULL, "must be greater than or equal to 0");
-    api_parser_leave(parser, length);
-}
-
-void
-workload_check_template(ApiParser *parser, const json_t *manifest, const TemplateCheck *check)
-{
-    const json_t *template = json_path_get(manifest, "spec.template");
-
-    if (!json_is_object(template) || check->template == NULL)
+    if (!json_is_object(json) || template == NULL)
         return;
     gsize length = api_parser_enter(parser, "spec.template");
-    pod_check_annotations(parser, template, check->template->annotations);
-    api_parser_leave(parser, length);
-    length = api_parser_enter(parser, "spec.template.spec");
-    pod_check_mounts(parser, json_path_get(template, "spec"), check->claim_templates);
+    pod_check_annotations(parser, json, template->annotations);
+    gsize inner = api_parser_enter(parser, "spec");
+    pod_check_mounts(parser, json_path_get(json, "spec"),
+                     workload->claim_templates == 0 ? NULL
+                                                    : *(ClaimTemplates *const *)G_STRUCT_MEMBER_P(
+                                                          object, workload->claim_templates));
+    api_parser_leave(parser, inner);
     api_parser_leave(parser, length);
 }

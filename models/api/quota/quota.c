@@ -293,22 +293,11 @@ check_claim_limit(ApiParser *parser, const json_t *item, const LimitRange *range
     if (range->max_bytes != 0 && range->min_bytes > range->max_bytes) {
         const json_t *min = json_path_get(item, "min.storage");
         char buffer_min[QUANTITY_BUFFER], buffer_max[QUANTITY_BUFFER];
-        gsize length = api_parser_enter(parser, "min[storage]");
-        api_parser_fault(parser, min, NULL,
-                         "Invalid value: \"%s\": min value %s is greater than max value %s",
-                         quantity_format(range->min_bytes, buffer_min), buffer_min,
-                         quantity_format(range->max_bytes, buffer_max));
-        api_parser_leave(parser, length);
+        api_parser_fault_at(parser, min, "min[storage]", NULL,
+                            "Invalid value: \"%s\": min value %s is greater than max value %s",
+                            quantity_format(range->min_bytes, buffer_min), buffer_min,
+                            quantity_format(range->max_bytes, buffer_max));
     }
-}
-
-static void
-duplicate_type(ApiParser *parser, const json_t *item, const char *type)
-{
-    gsize length = api_parser_enter(parser, "type");
-
-    api_parser_fault(parser, json_object_get(item, "type"), NULL, "Duplicate value: \"%s\"", type);
-    api_parser_leave(parser, length);
 }
 
 static void
@@ -325,7 +314,8 @@ limit_range_check(ApiParser *parser, const json_t *manifest, const Object *objec
         if (type == NULL)
             api_parser_required_at(parser, item, "type", NULL);
         else if (!g_hash_table_add(seen, (void *)type))
-            duplicate_type(parser, item, type);
+            api_parser_fault_at(parser, json_object_get(item, "type"), "type", NULL,
+                                "Duplicate value: \"%s\"", type);
         else if (strcmp(type, "PersistentVolumeClaim") == 0)
             check_claim_limit(parser, item, LIMIT_RANGE_CONST(object));
         api_parser_leave(parser, inner);

@@ -135,11 +135,11 @@ static const Field cron_job_fields[] = {
     FIELD("status.active", active_type, CronJob, active, FIELD_STATUS),
     FIELD("spec.schedule", field_string, CronJob, schedule, FIELD_REQUIRED),
     FIELD("spec.timeZone", field_string, CronJob, time_zone, FIELD_SPEC),
-    FIELD("spec.startingDeadlineSeconds", field_int_or_unset, CronJob, starting_deadline_s, FIELD_SPEC),
+    FIELD("spec.startingDeadlineSeconds", field_int_or_unset, CronJob, starting_deadline_s, FIELD_NATURAL),
     FIELD("spec.concurrencyPolicy", concurrency_type, CronJob, concurrency, FIELD_SPEC),
     FIELD("spec.suspend", field_bool, CronJob, suspend, FIELD_SPEC),
-    FIELD("spec.successfulJobsHistoryLimit", field_int, CronJob, successful_limit, FIELD_SPEC),
-    FIELD("spec.failedJobsHistoryLimit", field_int, CronJob, failed_limit, FIELD_SPEC),
+    FIELD("spec.successfulJobsHistoryLimit", field_int, CronJob, successful_limit, FIELD_NATURAL),
+    FIELD("spec.failedJobsHistoryLimit", field_int, CronJob, failed_limit, FIELD_NATURAL),
     FIELD("status.lastScheduleTime", field_time, CronJob, scheduled_at, FIELD_STATUS),
     FIELD("status.lastSuccessfulTime", field_time, CronJob, successful_at, FIELD_STATUS),
     FIELDS_END,
@@ -209,17 +209,11 @@ cron_job_check(ApiParser *parser, const json_t *manifest, const Object *object)
 {
     const CronJob *self = CRON_JOB_CONST(object);
 
-    workload_check_not_negative(parser, manifest, "spec.startingDeadlineSeconds");
-    workload_check_not_negative(parser, manifest, "spec.successfulJobsHistoryLimit");
-    workload_check_not_negative(parser, manifest, "spec.failedJobsHistoryLimit");
     check_schedule(parser, manifest, self);
     check_time_zone(parser, manifest, self);
-    if (strlen(object_name(object)) > NAME_MAX_LENGTH) {
-        gsize length = api_parser_enter(parser, "metadata.name");
-        api_parser_invalid(parser, json_path_get(manifest, "metadata.name"), NULL,
-                           "must be no more than 52 characters");
-        api_parser_leave(parser, length);
-    }
+    if (strlen(object_name(object)) > NAME_MAX_LENGTH)
+        api_parser_invalid_at(parser, manifest, "metadata.name", NULL,
+                              "must be no more than 52 characters");
 }
 
 static const WorkloadClass cron_job_workload = {

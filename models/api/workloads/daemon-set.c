@@ -7,8 +7,8 @@ static const Field daemon_set_fields[] = {
     /* clang-format off */
     FIELD("spec.selector", field_label_selector, DaemonSet, selector, FIELD_REQUIRED),
     FIELD("spec.template", field_pod_template, DaemonSet, template, FIELD_REQUIRED),
-    FIELD("spec.minReadySeconds", field_count, DaemonSet, min_ready_s, FIELD_SPEC),
-    FIELD("spec.revisionHistoryLimit", field_int, DaemonSet, revision_history_limit, FIELD_SPEC),
+    FIELD("spec.minReadySeconds", field_count, DaemonSet, min_ready_s, FIELD_NATURAL),
+    FIELD("spec.revisionHistoryLimit", field_int, DaemonSet, revision_history_limit, FIELD_NATURAL),
     FIELD("spec.updateStrategy.type", strategy_type, DaemonSet, on_delete, FIELD_SPEC),
     FIELD("spec.updateStrategy.rollingUpdate.maxSurge", field_int_or_percent, DaemonSet, max_surge, FIELD_SPEC),
     FIELD("spec.updateStrategy.rollingUpdate.maxUnavailable",
@@ -40,32 +40,18 @@ daemon_set_set_defaults(Object *object)
 
 /* Exactly one of the two must be set, so that an update can go on. */
 static void
-check_update(ApiParser *parser, const json_t *manifest, const DaemonSet *set)
-{
-    const json_t *rolling = json_path_get(manifest, "spec.updateStrategy.rollingUpdate");
-    const json_t *surge = json_path_get(rolling, "maxSurge");
-    gsize length = api_parser_enter(parser, "spec.updateStrategy.rollingUpdate");
-    gsize inner = api_parser_enter(parser, "maxSurge");
-
-    if (set->max_surge.value != 0 && set->max_unavailable.value != 0)
-        api_parser_invalid(parser, surge, "write maxUnavailable: 0 beside it",
-                           "may not be set when maxUnavailable is non-zero");
-    api_parser_leave(parser, inner);
-    if (set->max_surge.value == 0 && set->max_unavailable.value == 0)
-        api_parser_required_at(parser, rolling, "maxUnavailable", "cannot be 0 when maxSurge is 0");
-    api_parser_leave(parser, length);
-}
-
-static void
 daemon_set_check(ApiParser *parser, const json_t *manifest, const Object *object)
 {
     const DaemonSet *set = DAEMON_SET_CONST(object);
-    const TemplateCheck check = {set->template, NULL};
+    const json_t *rolling = json_path_get(manifest, "spec.updateStrategy.rollingUpdate");
+    gsize length = api_parser_enter(parser, "spec.updateStrategy.rollingUpdate");
 
-    workload_check_not_negative(parser, manifest, "spec.minReadySeconds");
-    workload_check_not_negative(parser, manifest, "spec.revisionHistoryLimit");
-    check_update(parser, manifest, set);
-    workload_check_template(parser, manifest, &check);
+    if (set->max_surge.value != 0 && set->max_unavailable.value != 0)
+        api_parser_invalid_at(parser, rolling, "maxSurge", "write maxUnavailable: 0 beside it",
+                              "may not be set when maxUnavailable is non-zero");
+    if (set->max_surge.value == 0 && set->max_unavailable.value == 0)
+        api_parser_required_at(parser, rolling, "maxUnavailable", "cannot be 0 when maxSurge is 0");
+    api_parser_leave(parser, length);
 }
 
 static const WorkloadClass daemon_set_workload = {

@@ -28,10 +28,10 @@ static const Field deployment_fields[] = {
     /* clang-format off */
     FIELD("spec.selector", field_label_selector, Deployment, selector, FIELD_REQUIRED),
     FIELD("spec.template", field_pod_template, Deployment, template, FIELD_REQUIRED),
-    FIELD("spec.replicas", field_int, Deployment, replicas, FIELD_SPEC),
-    FIELD("spec.minReadySeconds", field_count, Deployment, min_ready_s, FIELD_SPEC),
-    FIELD("spec.revisionHistoryLimit", field_int, Deployment, revision_history_limit, FIELD_SPEC),
-    FIELD("spec.progressDeadlineSeconds", field_int, Deployment, progress_deadline_s, FIELD_SPEC),
+    FIELD("spec.replicas", field_int, Deployment, replicas, FIELD_NATURAL),
+    FIELD("spec.minReadySeconds", field_count, Deployment, min_ready_s, FIELD_NATURAL),
+    FIELD("spec.revisionHistoryLimit", field_int, Deployment, revision_history_limit, FIELD_NATURAL),
+    FIELD("spec.progressDeadlineSeconds", field_int, Deployment, progress_deadline_s, FIELD_NATURAL),
     FIELD("spec.paused", field_flag, Deployment, paused, FIELD_SPEC),
     FIELD("spec.strategy.type", strategy_type, Deployment, recreate, FIELD_SPEC),
     FIELD("spec.strategy.rollingUpdate.maxSurge", field_int_or_percent, Deployment, max_surge, FIELD_SPEC),
@@ -65,33 +65,20 @@ deployment_set_defaults(Object *object)
 }
 
 static void
-check_strategy(ApiParser *parser, const json_t *manifest, const Deployment *deployment)
-{
-    const json_t *rolling = json_path_get(manifest, "spec.strategy.rollingUpdate");
-    gsize length = api_parser_enter(parser, "spec.strategy.rollingUpdate");
-
-    if (deployment->recreate && rolling != NULL)
-        api_parser_fault(parser, rolling, "leave it out",
-                         "Forbidden: may not be specified when strategy `type` is 'Recreate'");
-    if (!deployment->recreate && rolling != NULL && deployment->max_surge.value == 0 &&
-        deployment->max_unavailable.value == 0)
-        api_parser_fault(parser, rolling, "let one of them be at least 1",
-                         "Invalid value: maxUnavailable: may not be 0 when `maxSurge` is 0");
-    api_parser_leave(parser, length);
-}
-
-static void
 deployment_check(ApiParser *parser, const json_t *manifest, const Object *object)
 {
     const Deployment *deployment = DEPLOYMENT_CONST(object);
-    const TemplateCheck check = {deployment->template, NULL};
+    static const char at[] = "spec.strategy.rollingUpdate";
+    const json_t *rolling = json_path_get(manifest, at);
 
-    workload_check_not_negative(parser, manifest, "spec.replicas");
-    workload_check_not_negative(parser, manifest, "spec.minReadySeconds");
-    workload_check_not_negative(parser, manifest, "spec.revisionHistoryLimit");
-    workload_check_not_negative(parser, manifest, "spec.progressDeadlineSeconds");
-    check_strategy(parser, manifest, deployment);
-    workload_check_template(parser, manifest, &check);
+    if (rolling == NULL)
+        return;
+    if (deployment->recreate)
+        api_parser_fault_at(parser, rolling, at, "leave it out",
+                            "Forbidden: may not be specified when strategy `type` is 'Recreate'");
+    else if (deployment->max_surge.value == 0 && deployment->max_unavailable.value == 0)
+        api_parser_fault_at(parser, rolling, at, "let one of them be at least 1",
+                            "Invalid value: maxUnavailable: may not be 0 when `maxSurge` is 0");
 }
 
 static const WorkloadClass deployment_workload = {

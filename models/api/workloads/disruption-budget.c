@@ -25,12 +25,9 @@ budget_check(ApiParser *parser, const json_t *manifest, const Object *object)
 {
     const DisruptionBudget *budget = DISRUPTION_BUDGET_CONST(object);
 
-    if (budget->min_available.is_set && budget->max_unavailable.is_set) {
-        gsize length = api_parser_enter(parser, "spec");
-        api_parser_invalid(parser, json_path_get(manifest, "spec"), "leave one of them out",
-                           "minAvailable and maxUnavailable cannot be both set");
-        api_parser_leave(parser, length);
-    }
+    if (budget->min_available.is_set && budget->max_unavailable.is_set)
+        api_parser_invalid_at(parser, manifest, "spec", "leave one of them out",
+                              "minAvailable and maxUnavailable cannot be both set");
 }
 
 const KindClass disruption_budget_kind = {

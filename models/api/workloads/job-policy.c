@@ -277,23 +277,11 @@ static const Field rule_fields[] = {
 };
 
 static void
-invalid_at(ApiParser *parser, const char *path, const json_t *value, const char *detail)
-{
-    gsize length = api_parser_enter(parser, path);
-
-    api_parser_invalid(parser, value, NULL, detail);
-    api_parser_leave(parser, length);
-}
-
-static void
 check_count(ApiParser *parser, const char *path, const json_t *list, unsigned most)
 {
-    gsize length = api_parser_enter(parser, path);
-
     if (json_array_size(list) > most)
-        api_parser_fault(parser, list, NULL, "Too many: %u: must have at most %u items",
-                         (unsigned)json_array_size(list), most);
-    api_parser_leave(parser, length);
+        api_parser_fault_at(parser, list, path, NULL, "Too many: %u: must have at most %u items",
+                            (unsigned)json_array_size(list), most);
 }
 
 /* "must not be 0", twice the same, out of order */
@@ -329,11 +317,11 @@ check_exit_codes(ApiParser *parser, const json_t *codes, const FailureRule *rule
 
     if (json_path_get(codes, "operator") == NULL)
         api_parser_required_at(parser, codes, "operator", "valid values: [\"In\" \"NotIn\"]");
-    if (json_array_size(values) == 0)
-        invalid_at(parser, "values", values == NULL ? codes : values,
-                   "at least one value is required");
     check_count(parser, "values", values, CODES_MAX);
     gsize inner = api_parser_enter(parser, "values");
+    if (json_array_size(values) == 0)
+        api_parser_invalid(parser, values == NULL ? codes : values, NULL,
+                           "at least one value is required");
     check_values(parser, values, rule->not_in);
     api_parser_leave(parser, inner);
     api_parser_leave(parser, length);
@@ -425,7 +413,7 @@ const FieldType field_failure_policy = {
 
 static const Field success_fields[] = {
     FIELD("succeededIndexes", field_string, SuccessRule, indexes, FIELD_SPEC),
-    FIELD("succeededCount", field_int_or_unset, SuccessRule, count, FIELD_SPEC),
+    FIELD("succeededCount", field_int_or_unset, SuccessRule, count, FIELD_NATURAL),
     FIELDS_END,
 };
 

@@ -16,14 +16,14 @@ static const Field job_fields[] = {
     FIELD("spec.podFailurePolicy", field_failure_policy, Job, failure_policy, FIELD_SPEC),
     FIELD("spec.successPolicy", field_success_policy, Job, success_policy, FIELD_SPEC),
     FIELD("spec.template", field_pod_template, Job, template, FIELD_REQUIRED),
-    FIELD("spec.parallelism", field_int, Job, parallelism, FIELD_SPEC),
-    FIELD("spec.completions", field_int_or_unset, Job, completions, FIELD_SPEC),
-    FIELD("spec.backoffLimit", field_int, Job, backoff_limit, FIELD_SPEC),
-    FIELD("spec.backoffLimitPerIndex", field_int_or_unset, Job, backoff_limit_per_index, FIELD_SPEC),
-    FIELD("spec.maxFailedIndexes", field_int_or_unset, Job, max_failed_indexes, FIELD_SPEC),
+    FIELD("spec.parallelism", field_int, Job, parallelism, FIELD_NATURAL),
+    FIELD("spec.completions", field_int_or_unset, Job, completions, FIELD_NATURAL),
+    FIELD("spec.backoffLimit", field_int, Job, backoff_limit, FIELD_NATURAL),
+    FIELD("spec.backoffLimitPerIndex", field_int_or_unset, Job, backoff_limit_per_index, FIELD_NATURAL),
+    FIELD("spec.maxFailedIndexes", field_int_or_unset, Job, max_failed_indexes, FIELD_NATURAL),
     FIELD("spec.managedBy", field_string, Job, managed_by, FIELD_SPEC),
-    FIELD("spec.activeDeadlineSeconds", field_int_or_unset, Job, active_deadline_s, FIELD_SPEC),
-    FIELD("spec.ttlSecondsAfterFinished", field_int_or_unset, Job, ttl_s, FIELD_SPEC),
+    FIELD("spec.activeDeadlineSeconds", field_int_or_unset, Job, active_deadline_s, FIELD_NATURAL),
+    FIELD("spec.ttlSecondsAfterFinished", field_int_or_unset, Job, ttl_s, FIELD_NATURAL),
     FIELD("spec.suspend", field_bool, Job, suspend, FIELD_SPEC),
     FIELD("spec.manualSelector", field_flag, Job, manual_selector, FIELD_SPEC),
     FIELD("spec.podReplacementPolicy", replacement_type, Job, replace_when_failed, FIELD_SPEC),
@@ -62,15 +62,6 @@ job_set_defaults(Object *object)
 #define INDEXES_MAX_OF_MANY 10000
 #define OF_MANY "when completions are above 100000 and used with backoff limit per index"
 
-static void
-invalid_at(ApiParser *parser, const json_t *manifest, const char *path, const char *detail)
-{
-    gsize length = api_parser_enter(parser, path);
-
-    api_parser_invalid(parser, json_path_get(manifest, path), NULL, detail);
-    api_parser_leave(parser, length);
-}
-
 /* Fields that only Indexed Jobs may have. */
 static void
 check_not_indexed(ApiParser *parser, const json_t *manifest, const Job *job)
@@ -78,11 +69,11 @@ check_not_indexed(ApiParser *parser, const json_t *manifest, const Job *job)
     static const char *const wanted = "requires indexed completion mode";
 
     if (job->backoff_limit_per_index >= 0)
-        invalid_at(parser, manifest, "spec.backoffLimitPerIndex", wanted);
+        api_parser_invalid_at(parser, manifest, "spec.backoffLimitPerIndex", NULL, wanted);
     if (job->max_failed_indexes >= 0)
-        invalid_at(parser, manifest, "spec.maxFailedIndexes", wanted);
+        api_parser_invalid_at(parser, manifest, "spec.maxFailedIndexes", NULL, wanted);
     if (job->success_policy != NULL)
-        invalid_at(parser, manifest, "spec.successPolicy", wanted);
+        api_parser_invalid_at(parser, manifest, "spec.successPolicy", NULL, wanted);
 }
 
 /* A Job of so many indexes must say when to give up. */
@@ -95,11 +86,11 @@ check_many_indexes(ApiParser *parser, const json_t *manifest, const Job *job)
         api_parser_required_at(parser, json_path_get(manifest, "spec"), "spec.maxFailedIndexes",
                                "must be specified when completions is above 100000");
     if (job->parallelism > INDEXES_MAX_OF_MANY)
-        invalid_at(parser, manifest, "spec.parallelism",
-                   "must be less than or equal to 10000 " OF_MANY);
+        api_parser_invalid_at(parser, manifest, "spec.parallelism", NULL,
+                              "must be less than or equal to 10000 " OF_MANY);
     if (job->max_failed_indexes > INDEXES_MAX_OF_MANY)
-        invalid_at(parser, manifest, "spec.maxFailedIndexes",
-                   "must be less than or equal to 10000 " OF_MANY);
+        api_parser_invalid_at(parser, manifest, "spec.maxFailedIndexes", NULL,
+                              "must be less than or equal to 10000 " OF_MANY);
 }
 
 static void
@@ -109,14 +100,15 @@ check_indexed(ApiParser *parser, const json_t *manifest, const Job *job)
         api_parser_required_at(parser, json_path_get(manifest, "spec"), "spec.completions",
                                "when completion mode is Indexed");
     if (job->parallelism > INDEXES_MAX)
-        invalid_at(parser, manifest, "spec.parallelism",
-                   "must be less than or equal to 100000 when completion mode is Indexed");
+        api_parser_invalid_at(
+            parser, manifest, "spec.parallelism", NULL,
+            "must be less than or equal to 100000 when completion mode is Indexed");
     if (job->completions >= 0 && job->max_failed_indexes > job->completions)
-        invalid_at(parser, manifest, "spec.maxFailedIndexes",
-                   "must be less than or equal to completions");
+        api_parser_invalid_at(parser, manifest, "spec.maxFailedIndexes", NULL,
+                              "must be less than or equal to completions");
     if (job->max_failed_indexes > INDEXES_MAX)
-        invalid_at(parser, manifest, "spec.maxFailedIndexes",
-                   "must be less than or equal to 100000");
+        api_parser_invalid_at(parser, manifest, "spec.maxFailedIndexes", NULL,
+                              "must be less than or equal to 100000");
     check_many_indexes(parser, manifest, job);
 }
 
@@ -136,24 +128,22 @@ check_success_rule(ApiParser *parser,
                             "at least one of succeededCount or succeededIndexes must be specified");
     if (fault != NULL) {
         detail = g_strdup_printf("error parsing succeededIndexes: %s", fault);
-        invalid_at(parser, manifest, "succeededIndexes", detail);
+        api_parser_invalid_at(parser, manifest, "succeededIndexes", NULL, detail);
     }
     if (count == NULL)
         return;
-    if (rule->count < 0)
-        invalid_at(parser, manifest, "succeededCount", "must be greater than or equal to 0");
     g_free(detail);
     detail = g_strdup_printf(
         "must be less than or equal to %d (the number of specified completions)", completions);
     if (rule->count > completions)
-        invalid_at(parser, manifest, "succeededCount", detail);
+        api_parser_invalid_at(parser, manifest, "succeededCount", NULL, detail);
     g_free(detail);
     detail =
         g_strdup_printf("must be less than or equal to %d (the number of indexes in the specified "
                         "succeededIndexes field)",
                         n_indexes);
     if (n_indexes >= 0 && rule->count > n_indexes)
-        invalid_at(parser, manifest, "succeededCount", detail);
+        api_parser_invalid_at(parser, manifest, "succeededCount", NULL, detail);
 }
 
 static void
@@ -175,19 +165,6 @@ check_success_policy(ApiParser *parser, const json_t *manifest, const Job *job)
     api_parser_leave(parser, length);
 }
 
-static gboolean
-has_container(const json_t *manifest, const char *list, const char *name)
-{
-    const json_t *containers = json_path_get(manifest, list), *container;
-    size_t i;
-
-    json_array_foreach(containers, i, container) {
-        if (g_strcmp0(json_path_string(container, "name"), name) == 0)
-            return TRUE;
-    }
-    return FALSE;
-}
-
 /* The parts of a failure policy that depend on the rest of the Job. */
 static void
 check_failure_policy(ApiParser *parser, const json_t *manifest, const Job *job)
@@ -200,12 +177,16 @@ check_failure_policy(ApiParser *parser, const json_t *manifest, const Job *job)
         const json_t *item = json_array_get(rules, i);
         gsize inner = api_parser_enter_index(parser, i);
         if (rule->action == FAILURE_FAIL_INDEX && job->backoff_limit_per_index < 0)
-            invalid_at(parser, item, "action", "requires the backoffLimitPerIndex to be set");
+            api_parser_invalid_at(parser, item, "action", NULL,
+                                  "requires the backoffLimitPerIndex to be set");
         if (rule->container != NULL &&
-            !has_container(manifest, "spec.template.spec.containers", rule->container) &&
-            !has_container(manifest, "spec.template.spec.initContainers", rule->container))
-            invalid_at(parser, item, "onExitCodes.containerName",
-                       "must be one of the container or initContainer names in the pod template");
+            json_list_find(json_path_get(manifest, "spec.template.spec.containers"), "name",
+                           rule->container) == NULL &&
+            json_list_find(json_path_get(manifest, "spec.template.spec.initContainers"), "name",
+                           rule->container) == NULL)
+            api_parser_invalid_at(
+                parser, item, "onExitCodes.containerName", NULL,
+                "must be one of the container or initContainer names in the pod template");
         api_parser_leave(parser, inner);
     }
     api_parser_leave(parser, length);
@@ -218,17 +199,13 @@ check_with_failure_policy(ApiParser *parser, const json_t *manifest, Job *job)
     static const char *const only_failed[] = {"Failed", NULL};
     static const char restart_policy[] = "spec.template.spec.restartPolicy";
     static const char replacement[] = "spec.podReplacementPolicy";
-    const json_t *replaced = json_path_get(manifest, replacement);
 
     check_failure_policy(parser, manifest, job);
     if (g_strcmp0(json_path_string(manifest, restart_policy), "OnFailure") == 0)
-        invalid_at(parser, manifest, restart_policy,
-                   "only \"Never\" is supported when podFailurePolicy is specified");
-    if (replaced != NULL && !job->replace_when_failed) {
-        gsize length = api_parser_enter(parser, replacement);
-        api_parser_unsupported(parser, replaced, only_failed);
-        api_parser_leave(parser, length);
-    }
+        api_parser_invalid_at(parser, manifest, restart_policy, NULL,
+                              "only \"Never\" is supported when podFailurePolicy is specified");
+    if (!job->replace_when_failed)
+        api_parser_check_word(parser, manifest, replacement, only_failed);
     job->replace_when_failed = TRUE;
 }
 
@@ -240,14 +217,11 @@ check_managed_by(ApiParser *parser, const json_t *manifest, const char *name)
     g_autofree char *domain = slash == NULL ? NULL : g_strndup(name, (gsize)(slash - name));
 
     if (domain == NULL || slash[1] == '\0' || name_fault_subdomain(domain) != NULL)
-        invalid_at(parser, manifest, "spec.managedBy",
-                   "must be a domain-prefixed path (such as \"acme.io/foo\")");
-    if (strlen(name) > 63) {
-        gsize length = api_parser_enter(parser, "spec.managedBy");
-        api_parser_fault(parser, json_path_get(manifest, "spec.managedBy"), NULL,
-                         "Too long: may not be more than 63 bytes");
-        api_parser_leave(parser, length);
-    }
+        api_parser_invalid_at(parser, manifest, "spec.managedBy", NULL,
+                              "must be a domain-prefixed path (such as \"acme.io/foo\")");
+    if (strlen(name) > 63)
+        api_parser_fault_at(parser, json_path_get(manifest, "spec.managedBy"), "spec.managedBy",
+                            NULL, "Too long: may not be more than 63 bytes");
 }
 
 static void
@@ -272,28 +246,17 @@ static void
 job_check(ApiParser *parser, const json_t *manifest, const Object *object)
 {
     Job *job = (Job *)object; /* some defaults depend on two fields */
-    const TemplateCheck check = {job->template, NULL};
 
     if (job->completions < 0 && json_path_get(manifest, "spec.parallelism") == NULL)
         job->completions = 1;
-    workload_check_not_negative(parser, manifest, "spec.parallelism");
-    workload_check_not_negative(parser, manifest, "spec.completions");
     if (job->backoff_limit_per_index >= 0 && json_path_get(manifest, "spec.backoffLimit") == NULL)
         job->backoff_limit = INT32_MAX;
-    workload_check_not_negative(parser, manifest, "spec.backoffLimit");
-    workload_check_not_negative(parser, manifest, "spec.backoffLimitPerIndex");
-    workload_check_not_negative(parser, manifest, "spec.maxFailedIndexes");
-    workload_check_not_negative(parser, manifest, "spec.activeDeadlineSeconds");
-    workload_check_not_negative(parser, manifest, "spec.ttlSecondsAfterFinished");
     check_policies(parser, manifest, job);
-    workload_check_template(parser, manifest, &check);
     if (job->template != NULL && g_strcmp0(job->template->spec->restart_policy, "Always") == 0 &&
-        json_path_get(manifest, "spec.template.spec.restartPolicy") == NULL) {
-        gsize length = api_parser_enter(parser, "spec.template.spec.restartPolicy");
-        api_parser_required(parser, json_path_get(manifest, "spec.template"),
-                            "valid values: \"OnFailure\", \"Never\"");
-        api_parser_leave(parser, length);
-    }
+        json_path_get(manifest, "spec.template.spec.restartPolicy") == NULL)
+        api_parser_required_at(parser, json_path_get(manifest, "spec.template"),
+                               "spec.template.spec.restartPolicy",
+                               "valid values: \"OnFailure\", \"Never\"");
 }
 
 gboolean

@@ -46,21 +46,17 @@ priority_class_check(ApiParser *parser, const json_t *manifest, const Object *ob
     int32_t expected;
 
     if (priority_class_of_system(name, &expected)) {
-        gsize length = api_parser_enter(parser, "value");
         if (json_is_integer(value) && class->value != expected)
-            api_parser_fault(parser, value, NULL, "Forbidden: the system class %s has the value %d",
-                             name, expected);
-        api_parser_leave(parser, length);
+            api_parser_fault_at(parser, value, "value", NULL,
+                                "Forbidden: the system class %s has the value %d", name, expected);
     } else if (g_str_has_prefix(name, "system-")) {
         api_parser_fault(parser, json_object_get(manifest, "metadata"), NULL,
                          "Forbidden: priority class names with 'system-' prefix are reserved for "
                          "system use only");
     } else if (class->value > USER_PRIORITY_MAX) {
-        gsize length = api_parser_enter(parser, "value");
-        api_parser_fault(parser, value, NULL,
-                         "Forbidden: maximum allowed value of a user defined priority is %d",
-                         USER_PRIORITY_MAX);
-        api_parser_leave(parser, length);
+        api_parser_fault_at(parser, value, "value", NULL,
+                            "Forbidden: maximum allowed value of a user defined priority is %d",
+                            USER_PRIORITY_MAX);
     }
 }
 

@@ -5,8 +5,8 @@
 /* clang-format off */
 #define REPLICA_SET_FIELDS \
     FIELD("spec.template", field_pod_template, ReplicaSet, template, FIELD_REQUIRED), \
-    FIELD("spec.replicas", field_int, ReplicaSet, replicas, FIELD_SPEC), \
-    FIELD("spec.minReadySeconds", field_count, ReplicaSet, min_ready_s, FIELD_SPEC), \
+    FIELD("spec.replicas", field_int, ReplicaSet, replicas, FIELD_NATURAL), \
+    FIELD("spec.minReadySeconds", field_count, ReplicaSet, min_ready_s, FIELD_NATURAL), \
     FIELD("status.observedGeneration", field_count, ReplicaSet, observed_generation, FIELD_STATUS), \
     FIELD("status.replicas", field_int, ReplicaSet, status_replicas, FIELD_STATUS), \
     FIELD("status.fullyLabeledReplicas", field_count, ReplicaSet, fully_labeled_replicas, FIELD_STATUS), \
@@ -25,17 +25,6 @@ static void
 replica_set_set_defaults(Object *object)
 {
     REPLICA_SET(object)->replicas = 1;
-}
-
-static void
-replica_set_check(ApiParser *parser, const json_t *manifest, const Object *object)
-{
-    const ReplicaSet *set = REPLICA_SET_CONST(object);
-    const TemplateCheck check = {set->template, NULL};
-
-    workload_check_not_negative(parser, manifest, "spec.replicas");
-    workload_check_not_negative(parser, manifest, "spec.minReadySeconds");
-    workload_check_template(parser, manifest, &check);
 }
 
 static const WorkloadClass replica_set_workload = {
@@ -57,7 +46,6 @@ const KindClass replica_set_kind = {
     .has_generation = TRUE,
     .workload = &replica_set_workload,
     .set_defaults = replica_set_set_defaults,
-    .check = replica_set_check,
 };
 
 /* ---- ReplicationController: the same with a map of labels for a selector ---- */
@@ -131,6 +119,5 @@ const KindClass replication_controller_kind = {
     .has_generation = TRUE,
     .workload = &replication_controller_workload,
     .set_defaults = replica_set_set_defaults,
-    .check = replica_set_check,
     .finish = replication_controller_finish,
 };

@@ -14,11 +14,11 @@ static const Field stateful_set_fields[] = {
     FIELD("spec.selector", field_label_selector, StatefulSet, selector, FIELD_REQUIRED),
     FIELD("spec.template", field_pod_template, StatefulSet, template, FIELD_REQUIRED),
     FIELD("spec.volumeClaimTemplates", field_claim_templates, StatefulSet, claim_templates, FIELD_SPEC),
-    FIELD("spec.replicas", field_int, StatefulSet, replicas, FIELD_SPEC),
-    FIELD("spec.ordinals.start", field_count, StatefulSet, ordinals_start, FIELD_SPEC),
-    FIELD("spec.minReadySeconds", field_count, StatefulSet, min_ready_s, FIELD_SPEC),
+    FIELD("spec.replicas", field_int, StatefulSet, replicas, FIELD_NATURAL),
+    FIELD("spec.ordinals.start", field_count, StatefulSet, ordinals_start, FIELD_NATURAL),
+    FIELD("spec.minReadySeconds", field_count, StatefulSet, min_ready_s, FIELD_NATURAL),
     FIELD("spec.updateStrategy.type", strategy_type, StatefulSet, on_delete, FIELD_SPEC),
-    FIELD("spec.updateStrategy.rollingUpdate.partition", field_int, StatefulSet, partition, FIELD_SPEC),
+    FIELD("spec.updateStrategy.rollingUpdate.partition", field_int, StatefulSet, partition, FIELD_NATURAL),
     FIELD("spec.revisionHistoryLimit", field_int, StatefulSet, revision_history_limit, FIELD_SPEC),
     FIELD("spec.podManagementPolicy", management_type, StatefulSet, parallel, FIELD_SPEC),
     FIELD("spec.persistentVolumeClaimRetentionPolicy.whenDeleted",
@@ -51,23 +51,11 @@ stateful_set_set_defaults(Object *object)
     STATEFUL_SET(object)->revision_history_limit = 10;
 }
 
-static void
-stateful_set_check(ApiParser *parser, const json_t *manifest, const Object *object)
-{
-    const StatefulSet *set = (const StatefulSet *)object;
-    const TemplateCheck check = {set->template, set->claim_templates};
-
-    workload_check_not_negative(parser, manifest, "spec.replicas");
-    workload_check_not_negative(parser, manifest, "spec.ordinals.start");
-    workload_check_not_negative(parser, manifest, "spec.minReadySeconds");
-    workload_check_not_negative(parser, manifest, "spec.updateStrategy.rollingUpdate.partition");
-    workload_check_template(parser, manifest, &check);
-}
-
 static const WorkloadClass stateful_set_workload = {
     .controller = "statefulset-controller",
     .selector = offsetof(StatefulSet, selector),
     .template = offsetof(StatefulSet, template),
+    .claim_templates = offsetof(StatefulSet, claim_templates),
     .wanted = offsetof(StatefulSet, replicas),
     .scales = TRUE,
     .owns_pods = TRUE,
@@ -83,7 +71,6 @@ const KindClass stateful_set_kind = {
     .has_generation = TRUE,
     .workload = &stateful_set_workload,
     .set_defaults = stateful_set_set_defaults,
-    .check = stateful_set_check,
 };
 
 /* The data of a revision is a patch: {spec: {template: {..., $patch: replace}}}. */

@@ -231,23 +231,28 @@ quantity_field_parse(ApiParser *parser, const json_t *value, int64_t *units, int
 }
 
 gboolean
+json_quantity(const json_t *value, int64_t *units, int64_t *milli, char *canonical)
+{
+    g_autofree char *text = value == NULL ? NULL : quantity_text(value);
+
+    return text != NULL && quantity_parse(text, units, milli, NULL) &&
+           quantity_canonical(text, canonical, NULL);
+}
+
+gboolean
 api_parser_quantity(ApiParser *self, const json_t *value, int64_t *units, char *canonical)
 {
-    g_autofree char *text = quantity_text(value);
-
     return quantity_field_parse(self, value, units, NULL) &&
-           quantity_canonical(text, canonical, NULL);
+           json_quantity(value, units, NULL, canonical);
 }
 
 void
 api_parser_check_positive(ApiParser *self, const json_t *value, int64_t quantity)
 {
     char buffer[QUANTITY_BUFFER];
+    int64_t units;
 
-    if (quantity > 0)
-        return;
-    g_autofree char *text = quantity_text(value);
-    if (text != NULL && quantity_canonical(text, buffer, NULL))
+    if (quantity <= 0 && json_quantity(value, &units, NULL, buffer))
         api_parser_invalid(self, value, NULL, "must be greater than zero");
 }
 
@@ -273,14 +278,12 @@ quantity_units_to_json(const void *field)
 static json_t *
 quantity_keep(const json_t *manifest, int64_t wanted, gboolean is_milli)
 {
-    g_autofree char *text = manifest == NULL ? NULL : quantity_text(manifest);
     char buffer[QUANTITY_BUFFER];
     int64_t units, milli;
 
-    if (text == NULL || !quantity_parse(text, &units, &milli, NULL) ||
-        (is_milli ? milli : units) != wanted || !quantity_canonical(text, buffer, NULL))
-        return NULL;
-    return json_string(buffer);
+    return json_quantity(manifest, &units, &milli, buffer) && (is_milli ? milli : units) == wanted
+               ? json_string(buffer)
+               : NULL;
 }
 
 static json_t *

@@ -69,6 +69,15 @@ json_path_string(const json_t *object, const char *path)
     return json_string_value(json_path_get(object, path));
 }
 
+void
+json_set_missing(json_t *object, const char *name, json_t *value)
+{
+    if (json_object_get(object, name) == NULL)
+        json_object_set_new(object, name, value);
+    else
+        json_decref(value);
+}
+
 json_t *
 json_list_find(const json_t *list, const char *path, const char *text)
 {

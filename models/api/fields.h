@@ -94,6 +94,11 @@ json_next_member(const json_t *object, void *member)
 const json_t *json_path_get(const json_t *object, const char *path);
 /* Returns: (borrowed): the string at @path, NULL if there is none */
 const char *json_path_string(const json_t *object, const char *path);
+/* Sets a member that is not there. @value: (taken) */
+void json_set_missing(json_t *object, const char *name, json_t *value);
+/* Reads a quantity, which may be a number in JSON. @canonical: of QUANTITY_BUFFER. Returns: FALSE
+ * if @value (nullable) is none */
+gboolean json_quantity(const json_t *value, int64_t *units, int64_t *milli, char *canonical);
 /* RFC 7386: members of @patch replace those of @target, by reference; null takes one away. */
 void json_merge_patch(json_t *target, const json_t *patch);
 /* Returns: (owned): a deep copy with the keys of all objects in order, as kubectl prints them */

@@ -55,15 +55,6 @@ service_account_admit(const ApiStore *store, const Pod *pod, GString *message)
     return API_FORBIDDEN;
 }
 
-static void
-set_missing(json_t *object, const char *name, json_t *value /* taken */)
-{
-    if (json_object_get(object, name) == NULL)
-        json_object_set_new(object, name, value);
-    else
-        json_decref(value);
-}
-
 /* As k8s.io/apimachinery's pkg/util/rand makes names, but of the pod. */
 static void
 append_suffix(GString *name, uint64_t bits)
@@ -183,10 +174,11 @@ service_account_complete(json_t *spec, const ServiceAccountOptions *options)
 {
     const json_t *secrets = json_object_get(options->account, "imagePullSecrets");
 
-    set_missing(spec, "serviceAccountName", json_string("default"));
-    set_missing(spec, "serviceAccount", json_incref(json_object_get(spec, "serviceAccountName")));
+    json_set_missing(spec, "serviceAccountName", json_string("default"));
+    json_set_missing(spec, "serviceAccount",
+                     json_incref(json_object_get(spec, "serviceAccountName")));
     if (json_array_size(secrets) > 0)
-        set_missing(spec, "imagePullSecrets", json_incref((json_t *)secrets));
+        json_set_missing(spec, "imagePullSecrets", json_incref((json_t *)secrets));
     if (!wants_token(spec, options->account))
         return;
     g_autoptr(GString) name =

@@ -395,9 +395,8 @@ serve_api_handle(ServeApi *self, Exchange *exchange)
     g_auto(GStrv) parts = g_strsplit(path + (*path == '/'), "/", 12);
 
     if (self->options.is_past && changes_past(exchange)) {
-        exchange_answer_json(exchange, 403,
-                             status_format(403, "the past cannot be changed; POST "
-                                                "/kvolsim/v1/branch makes it the present"));
+        exchange_refuse(exchange, 403,
+                        "the past cannot be changed; POST /kvolsim/v1/branch makes it the present");
         return;
     }
     if (page_answer(exchange) || documents_answer(self, exchange) || own_answer(self, exchange) ||

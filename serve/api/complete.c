@@ -8,15 +8,6 @@
 #include "models/apiserver/service-account.h"
 #include "serve/api/apply/defaults.h"
 
-static void
-set_missing(json_t *object, const char *name, json_t *value /* taken */)
-{
-    if (json_is_object(object) && json_object_get(object, name) == NULL)
-        json_object_set_new(object, name, value);
-    else
-        json_decref(value);
-}
-
 /* ---- Addresses: 10.0.0.0/9 are nodes, 10.128.0.0/9 are pods ---- */
 
 #define ADDRESS_BUFFER 16
@@ -34,8 +25,8 @@ address_of(const ObjectKey *key, char buffer[static ADDRESS_BUFFER])
 static void
 set_addresses(json_t *status, const char *one, const char *many, const char *address)
 {
-    set_missing(status, one, json_string(address));
-    set_missing(status, many, json_pack("[{s:s}]", "ip", address));
+    json_set_missing(status, one, json_string(address));
+    json_set_missing(status, many, json_pack("[{s:s}]", "ip", address));
 }
 
 /* ---- Nodes ---- */
@@ -107,15 +98,15 @@ complete_node(const Object *node, json_t *json)
     const char *version = json_path_string(status, "nodeInfo.kubeletVersion");
     char address[ADDRESS_BUFFER];
 
-    set_missing(metadata, "annotations", json_object());
-    set_missing(json_object_get(metadata, "annotations"), "node.alpha.kubernetes.io/ttl",
-                json_string("0"));
-    set_missing(status, "addresses",
-                json_pack("[{s:s, s:s}, {s:s, s:s}]", "type", "InternalIP", "address",
-                          address_of(node->key, address), "type", "Hostname", "address",
-                          node->key->name));
-    set_missing(status, "daemonEndpoints",
-                json_pack("{s:{s:i}}", "kubeletEndpoint", "Port", 10250));
+    json_set_missing(metadata, "annotations", json_object());
+    json_set_missing(json_object_get(metadata, "annotations"), "node.alpha.kubernetes.io/ttl",
+                     json_string("0"));
+    json_set_missing(status, "addresses",
+                     json_pack("[{s:s, s:s}, {s:s, s:s}]", "type", "InternalIP", "address",
+                               address_of(node->key, address), "type", "Hostname", "address",
+                               node->key->name));
+    json_set_missing(status, "daemonEndpoints",
+                     json_pack("{s:{s:i}}", "kubeletEndpoint", "Port", 10250));
     complete_conditions(json_object_get(status, "conditions"), created);
     json_t *info =
         json_pack("{s:s, s:s, s:s, s:s, s:s}", "architecture", "amd64", "operatingSystem", "linux",
@@ -138,23 +129,23 @@ complete_pod_spec(const Run *run, const Object *object, json_t *json)
     json_t *metadata = json_object_get(json, "metadata"), *spec = json_object_get(json, "spec");
     const OwnerReference *owner = object->owners == NULL ? NULL : &object->owners->items[0];
 
-    set_missing(spec, "preemptionPolicy", json_string("PreemptLowerPriority"));
-    set_missing(spec, "priority", json_integer(0));
+    json_set_missing(spec, "preemptionPolicy", json_string("PreemptLowerPriority"));
+    json_set_missing(spec, "priority", json_integer(0));
     const Object *account = api_server_account(cluster_api(run_cluster(run)), POD_CONST(object));
     service_account_complete(
         spec, &(ServiceAccountOptions){.key = object->key,
                                        .uid = object->uid,
                                        .account = account == NULL ? NULL : account->manifest,
                                        .minor = run_scenario(run)->minor_version});
-    set_missing(spec, "enableServiceLinks", json_true());
+    json_set_missing(spec, "enableServiceLinks", json_true());
     if (owner == NULL || owner->key->kind != KIND_STATEFUL_SET)
         return;
     const Object *set = api_server_get(cluster_api(run_cluster(run)), owner->key);
     g_autofree char *prefix = g_strdup_printf("%s-", owner->key->name);
-    set_missing(metadata, "generateName", json_string(prefix));
+    json_set_missing(metadata, "generateName", json_string(prefix));
     const char *service = set == NULL ? NULL : json_path_string(set->manifest, "spec.serviceName");
     if (service != NULL)
-        set_missing(spec, "subdomain", json_string(service));
+        json_set_missing(spec, "subdomain", json_string(service));
 }
 
 static const json_t *
@@ -219,17 +210,18 @@ complete_container(const Run *run, const json_t *pod, json_t *status)
     gboolean has_run = is_running || json_object_get(state, "terminated") != NULL;
     json_t *image = json_object_get(status, "image");
 
-    set_missing(status, "lastState", json_object());
-    set_missing(status, "started", json_boolean(is_running));
-    set_missing(status, "imageID", json_string(""));
+    json_set_missing(status, "lastState", json_object());
+    json_set_missing(status, "started", json_boolean(is_running));
+    json_set_missing(status, "imageID", json_string(""));
     json_t *mounts = run_scenario(run)->minor_version >= 31 ? mounts_of(container) : NULL;
     if (mounts != NULL)
-        set_missing(status, "volumeMounts", mounts);
+        json_set_missing(status, "volumeMounts", mounts);
     if (!has_run)
         return FALSE;
     if (*json_string_value(json_object_get(status, "imageID")) == '\0')
         json_object_set(status, "imageID", image);
-    set_missing(status, "containerID", container_id(status, json_path_string(pod, "metadata.uid")));
+    json_set_missing(status, "containerID",
+                     container_id(status, json_path_string(pod, "metadata.uid")));
     return TRUE;
 }
 
@@ -243,11 +235,11 @@ complete_observed(const Object *object, json_t *status)
 
     json_array_foreach(json_object_get(status, "conditions"), i, condition) {
         gboolean is_first = g_strcmp0(json_path_string(condition, "type"), "PodScheduled") == 0;
-        set_missing(condition, "observedGeneration",
-                    json_integer(is_first ? 1 : object->generation));
+        json_set_missing(condition, "observedGeneration",
+                         json_integer(is_first ? 1 : object->generation));
     }
     if (json_object_get(status, "startTime") != NULL)
-        set_missing(status, "observedGeneration", json_integer(object->generation));
+        json_set_missing(status, "observedGeneration", json_integer(object->generation));
 }
 
 static void
@@ -262,7 +254,7 @@ complete_pod_status(const Run *run, const Object *object, json_t *json)
     gboolean has_run = FALSE;
     gsize i;
 
-    set_missing(status, "qosClass", json_string(pod_json_quality(spec)));
+    json_set_missing(status, "qosClass", json_string(pod_json_quality(spec)));
     if (object->generation > 0 &&
         release_has_gate(cluster_release(run_cluster(run)), "PodObservedGenerationTracking"))
         complete_observed(object, status);
@@ -288,8 +280,8 @@ complete_template(json_t *spec)
 
     if (!json_is_object(template))
         return;
-    set_missing(template, "metadata", json_object());
-    set_missing(json_object_get(template, "metadata"), "creationTimestamp", json_null());
+    json_set_missing(template, "metadata", json_object());
+    json_set_missing(json_object_get(template, "metadata"), "creationTimestamp", json_null());
 }
 
 void
@@ -301,8 +293,8 @@ complete_templates(json_t *json)
     complete_template(spec);
     complete_template(json_object_get(json_object_get(spec, "jobTemplate"), "spec"));
     json_array_foreach(json_object_get(spec, "volumeClaimTemplates"), i, template) {
-        set_missing(json_object_get(template, "metadata"), "creationTimestamp", json_null());
-        set_missing(template, "status", json_pack("{s:s}", "phase", "Pending"));
+        json_set_missing(json_object_get(template, "metadata"), "creationTimestamp", json_null());
+        json_set_missing(template, "status", json_pack("{s:s}", "phase", "Pending"));
     }
 }
 
@@ -314,16 +306,16 @@ complete_status(json_t *json, const SchemaType *type)
 
     if (status_type == NULL || status_type->shape != SCHEMA_STRUCT)
         return;
-    set_missing(json, "status", json_object());
+    json_set_missing(json, "status", json_object());
     status = json_object_get(json, "status");
     for (const SchemaField *field = status_type->fields; field->name != NULL; field++) {
         SchemaShape shape = field->type->shape;
         if (g_strcmp0(field->fallback, "{}") == 0)
-            set_missing(status, field->name, json_object());
+            json_set_missing(status, field->name, json_object());
         else if (field->required && (shape == SCHEMA_INT32 || shape == SCHEMA_INT64))
-            set_missing(status, field->name, json_integer(0));
+            json_set_missing(status, field->name, json_integer(0));
         else if (field->required && shape == SCHEMA_BOOL)
-            set_missing(status, field->name, json_false());
+            json_set_missing(status, field->name, json_false());
     }
 }
 
@@ -335,13 +327,13 @@ complete_node_ports(uint64_t hash, json_t *spec)
     json_t *port;
     gsize i;
 
-    set_missing(spec, "externalTrafficPolicy", json_string("Cluster"));
+    json_set_missing(spec, "externalTrafficPolicy", json_string("Cluster"));
     if (is_balanced)
-        set_missing(spec, "allocateLoadBalancerNodePorts", json_true());
+        json_set_missing(spec, "allocateLoadBalancerNodePorts", json_true());
     if (is_balanced && json_is_false(json_object_get(spec, "allocateLoadBalancerNodePorts")))
         return;
     json_array_foreach(json_object_get(spec, "ports"), i, port)
-        set_missing(port, "nodePort", json_integer(30000 + (json_int_t)((hash + i) % 2768)));
+        json_set_missing(port, "nodePort", json_integer(30000 + (json_int_t)((hash + i) % 2768)));
 }
 
 /* An address of 10.96.0.0/12, of the service's name; "None" stays. */
@@ -359,12 +351,12 @@ complete_service(const Object *service, json_t *json)
         return;
     if (g_strcmp0(json_path_string(spec, "type"), "ClusterIP") != 0)
         complete_node_ports(hash, spec);
-    set_missing(spec, "clusterIP", json_string(address));
-    set_missing(spec, "clusterIPs", json_pack("[O]", json_object_get(spec, "clusterIP")));
-    set_missing(spec, "ipFamilies", json_pack("[s]", "IPv4"));
-    set_missing(spec, "ipFamilyPolicy", json_string("SingleStack"));
-    set_missing(json, "status", json_object());
-    set_missing(json_object_get(json, "status"), "loadBalancer", json_object());
+    json_set_missing(spec, "clusterIP", json_string(address));
+    json_set_missing(spec, "clusterIPs", json_pack("[O]", json_object_get(spec, "clusterIP")));
+    json_set_missing(spec, "ipFamilies", json_pack("[s]", "IPv4"));
+    json_set_missing(spec, "ipFamilyPolicy", json_string("SingleStack"));
+    json_set_missing(json, "status", json_object());
+    json_set_missing(json_object_get(json, "status"), "loadBalancer", json_object());
 }
 
 /* pkg/controller/disruption tells no message, and the generation that it saw. */
@@ -376,9 +368,9 @@ complete_budget(json_t *json)
     gsize i;
 
     json_array_foreach(json_object_get(status, "conditions"), i, condition) {
-        set_missing(condition, "message", json_string(""));
+        json_set_missing(condition, "message", json_string(""));
         if (generation != NULL)
-            set_missing(condition, "observedGeneration", json_incref(generation));
+            json_set_missing(condition, "observedGeneration", json_incref(generation));
     }
 }
 
@@ -402,7 +394,7 @@ complete_object(const Run *run, const Object *object, json_t *json)
         complete_pod_spec(run, object, json);
         complete_pod_status(run, object, json);
     } else if (kind == KIND_STATEFUL_SET) {
-        set_missing(json_object_get(json, "status"), "collisionCount", json_integer(0));
+        json_set_missing(json_object_get(json, "status"), "collisionCount", json_integer(0));
     } else if (kind == KIND_SERVICE) {
         complete_service(object, json);
     }

@@ -33,12 +33,6 @@ typedef struct {
     gboolean is_branch;
 } Move;
 
-static void
-refuse(Exchange *exchange, unsigned code, const char *text)
-{
-    exchange_answer_json(exchange, code, status_format(code, "%s", text));
-}
-
 /* ---- The past ---- */
 
 static void
@@ -166,7 +160,7 @@ move_done(Move *move)
     } else if (!move->is_branch && lane->past != NULL)
         exchange_answer_json(move->exchange, 200, own_clock_json(lane->past->api));
     else
-        refuse(move->exchange, 409, "somebody else has moved the clock meanwhile");
+        exchange_refuse(move->exchange, 409, "somebody else has moved the clock meanwhile");
     exchange_unref(move->exchange);
     g_free(move);
 }
@@ -196,8 +190,9 @@ read_at(const ServeEngines *self, Exchange *exchange, SimTime *at)
     const char *text = json_string_value(json_object_get(body, "at"));
     if (text == NULL || !sim_time_parse(text, at, &error) || *at < 0 ||
         *at > now_of(self->lanes[0].present)) {
-        refuse(exchange, 400,
-               error != NULL ? error->message : "at: an instant of the past, such as \"42s\"");
+        exchange_refuse(exchange, 400,
+                        error != NULL ? error->message
+                                      : "at: an instant of the past, such as \"42s\"");
         return FALSE;
     }
     return TRUE;
@@ -212,7 +207,7 @@ give_up(ServeEngines *self, Exchange *exchange, const GError *error)
         forget(&self->lanes[i].next);
     }
     g_clear_pointer(&self->next_origin, g_free);
-    refuse(exchange, 500, error->message);
+    exchange_refuse(exchange, 500, error->message);
 }
 
 /* Waits for an engine of each lane to be at @at. */
@@ -254,7 +249,7 @@ post_branch(ServeEngines *self, Exchange *exchange)
     SimTime at;
 
     if (self->lanes[0].next != NULL) {
-        refuse(exchange, 409, "a branch is being made already");
+        exchange_refuse(exchange, 409, "a branch is being made already");
         return;
     }
     if (!read_at(self, exchange, &at))
@@ -274,9 +269,9 @@ serve_engines_open(ServeEngines *self, Exchange *exchange, const char *file, Sim
     g_autoptr(GError) error = NULL;
 
     if (self->record != NULL || self->n_lanes > 1 || lane->next != NULL) {
-        refuse(exchange, 409,
-               "this server has --record or a variant, or opens something else: "
-               "start one without these");
+        exchange_refuse(exchange, 409,
+                        "this server has --record or a variant, or opens something else: "
+                        "start one without these");
         return;
     }
     lane->next = serve_engine_new_from_file(&lane->present->options, file, &error);
@@ -370,9 +365,9 @@ serve_engines_handle(ServeEngines *self, Exchange *exchange)
     const ServeEngine *engine = is_past ? lane->past : lane->present;
 
     if (engine == NULL)
-        refuse(exchange, 404,
-               is_past ? "nobody looks at the past: PUT /kvolsim/v1/past {\"at\": \"42s\"}"
-                       : "there is no variant (--versus, --versus-set)");
+        exchange_refuse(exchange, 404,
+                        is_past ? "nobody looks at the past: PUT /kvolsim/v1/past {\"at\": \"42s\"}"
+                                : "there is no variant (--versus, --versus-set)");
     else
         serve_api_handle(engine->api, exchange);
 }

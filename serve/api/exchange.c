@@ -81,6 +81,12 @@ exchange_answer_json(Exchange *self, unsigned code, json_t *json)
 }
 
 void
+exchange_refuse(Exchange *self, unsigned code, const char *text)
+{
+    exchange_answer_json(self, code, status_format(code, "%s", text));
+}
+
+void
 exchange_stream(Exchange *self,
                 const char *content_type,
                 const ExchangeStreamClass *class,

@@ -65,6 +65,7 @@ void exchange_answer(Exchange *self, unsigned code, const char *content_type, GB
 void exchange_answer_text(Exchange *self, unsigned code, const char *text);
 /* @json: (taken). A Status is sent with its own code. */
 void exchange_answer_json(Exchange *self, unsigned code, json_t *json);
+void exchange_refuse(Exchange *self, unsigned code, const char *text);
 /* @data: (taken): freed with the class's end() */
 void exchange_stream(Exchange *self,
                      const char *content_type,

@@ -19,12 +19,6 @@ typedef struct {
     Lesson *lesson;  /* NULL: the request is about none */
 } LessonRequest;
 
-static void
-refuse(const LessonRequest *self, unsigned code, const char *text)
-{
-    exchange_answer_json(self->exchange, code, status_format(code, "%s", text));
-}
-
 /* Returns: the member of a POST's body, or the parameter of a GET; %NULL: none */
 static const char *
 word_of(const LessonRequest *self, const char *name)
@@ -109,7 +103,8 @@ post_open(LessonRequest *self)
     SimTime at = 0;
 
     if (text != NULL && (!sim_time_parse(text, &at, &error) || at < 0))
-        refuse(self, 400, error != NULL ? error->message : "at: an instant, such as \"42s\"");
+        exchange_refuse(self->exchange, 400,
+                        error != NULL ? error->message : "at: an instant, such as \"42s\"");
     else
         serve_engines_open(self->engines, self->exchange, lesson_file(self->lesson), at);
 }
@@ -126,7 +121,7 @@ post_answer(LessonRequest *self)
 
     if (!json_is_integer(place) || json_integer_value(place) < 0 ||
         json_integer_value(place) >= lesson_n_questions(self->lesson)) {
-        refuse(self, 400, "question: a number, from 0 on");
+        exchange_refuse(self->exchange, 400, "question: a number, from 0 on");
         return;
     }
     const LessonQuestion *question =
@@ -138,7 +133,7 @@ post_answer(LessonRequest *self)
     }
     g_autofree char *seen = lesson_see(self->lesson, self->data_dir, question, told, &error);
     if (seen == NULL)
-        refuse(self, 500, error->message);
+        exchange_refuse(self->exchange, 500, error->message);
     else
         exchange_answer_json(self->exchange, 200,
                              json_pack("{s:b, s:s, s:s, s:o, s:s}", "isRight", is_right, "answer",
@@ -161,12 +156,13 @@ post_check(LessonRequest *self)
     g_autoptr(GError) error = NULL;
 
     if (text == NULL && !is_open(self, self->number)) {
-        refuse(self, 409, "another scenario is served: open the lesson first, or give a solution");
+        exchange_refuse(self->exchange, 409,
+                        "another scenario is served: open the lesson first, or give a solution");
         return;
     }
     gboolean is_solved = lesson_check(self->lesson, self->data_dir, &solution, report, &error);
     if (error != NULL)
-        refuse(self, 400, error->message);
+        exchange_refuse(self->exchange, 400, error->message);
     else
         exchange_answer_json(self->exchange, 200,
                              json_pack("{s:b, s:s}", "isSolved", is_solved, "report", report->str));
@@ -194,13 +190,14 @@ find_lesson(LessonRequest *self)
     g_autoptr(GError) error = NULL;
 
     if (word == NULL || !course_find(self->course, word, &self->number)) {
-        refuse(self, 404, "there is no such lesson (lesson: its number as a text, or its name)");
+        exchange_refuse(self->exchange, 404,
+                        "there is no such lesson (lesson: its number as a text, or its name)");
         return FALSE;
     }
     g_autofree char *file = course_file(self->course, self->number);
     self->lesson = lesson_load(file, self->language, &error);
     if (self->lesson == NULL)
-        refuse(self, 500, error->message);
+        exchange_refuse(self->exchange, 500, error->message);
     return self->lesson != NULL;
 }
 
@@ -214,7 +211,7 @@ read_request(LessonRequest *self, gboolean has_body)
     self->data_dir = serve_engines_present(self->engines)->options.load->data_dir;
     self->course = course_open(self->data_dir, &error);
     if (self->course == NULL) {
-        refuse(self, 500, error->message);
+        exchange_refuse(self->exchange, 500, error->message);
         return FALSE;
     }
     if (has_body && (self->body = body_read(self->exchange, NULL, &refusal)) == NULL) {

@@ -71,7 +71,7 @@ own_get_describe(ServeApi *self, Exchange *exchange)
                      (char *)(namespace != NULL ? namespace : "default"), NULL};
 
     if (object == NULL || *object == '-') {
-        exchange_answer_json(exchange, 400, status_format(400, "?object=pod/NAME"));
+        exchange_refuse(exchange, 400, "?object=pod/NAME");
         return;
     }
     json_auto_t *list = snapshot_take(run);
@@ -82,7 +82,7 @@ own_get_describe(ServeApi *self, Exchange *exchange)
     if (kubectl_run(&request, words) == 0)
         exchange_answer_text(exchange, 200, out->str);
     else
-        exchange_answer_json(exchange, 404, status_format(404, "%s", errors->str));
+        exchange_refuse(exchange, 404, errors->str);
 }
 
 /* summary.json as it would be if the run ended now. */

@@ -10,12 +10,6 @@
 
 /* /kvolsim/v1/: what no cluster has: its clock, and why things are as they are (docs/serve.md). */
 
-static void
-refuse(Exchange *exchange, unsigned code, const char *text)
-{
-    exchange_answer_json(exchange, code, status_format(code, "%s", text));
-}
-
 /* ---- The clock ---- */
 
 json_t *
@@ -119,11 +113,12 @@ put_clock(ServeApi *self, Exchange *exchange, const json_t *body)
     double speed;
 
     if (json_object_get(body, "speed") != NULL && !read_speed(body, &speed)) {
-        refuse(exchange, 400, "speed: a number from 0 on (virtual by real time), or \"max\"");
+        exchange_refuse(exchange, 400,
+                        "speed: a number from 0 on (virtual by real time), or \"max\"");
         return;
     }
     if (!read_goal(self, body, &goal, &is_goal, &error)) {
-        refuse(exchange, 400, error->message);
+        exchange_refuse(exchange, 400, error->message);
         return;
     }
     if (json_object_get(body, "speed") != NULL) {
@@ -185,9 +180,9 @@ get_why(ServeApi *self, Exchange *exchange)
     }
     g_autoptr(Why) why = why_ask(&view, exchange_query(exchange, "namespace"), object);
     if (why == NULL) {
-        refuse(exchange, 404,
-               "there is no such object (?object=pod/NAME, pvc/NAME, node/NAME, "
-               "...; &namespace=NAME)");
+        exchange_refuse(exchange, 404,
+                        "there is no such object (?object=pod/NAME, pvc/NAME, node/NAME, "
+                        "...; &namespace=NAME)");
     } else if (wants_text(exchange)) {
         why_tell(&view, why, text);
         exchange_answer_text(exchange, 200, text->str);
@@ -220,12 +215,12 @@ get_explain(ServeApi *self, Exchange *exchange)
                                .translate = translation(self, exchange)};
 
     if (self->options.narrator == NULL)
-        refuse(exchange, 501, "this server was started without stories (--no-stories)");
+        exchange_refuse(exchange, 501, "this server was started without stories (--no-stories)");
     else if (!read_level(exchange_query(exchange, "level"), &options.level))
-        refuse(exchange, 400, "level: beginner, operator or developer");
+        exchange_refuse(exchange, 400, "level: beginner, operator or developer");
     else if (!narrator_tell(self->options.narrator, &options, text))
-        refuse(exchange, 404,
-               "the run has no such object (?object=pod/NAME, pvc/NAME; &namespace=NAME)");
+        exchange_refuse(exchange, 404,
+                        "the run has no such object (?object=pod/NAME, pvc/NAME; &namespace=NAME)");
     else
         exchange_answer_text(exchange, 200, text->str);
 }
@@ -241,13 +236,13 @@ get_sequence(ServeApi *self, Exchange *exchange)
     g_autoptr(Sequence) sequence = NULL;
 
     if (self->options.narrator == NULL) {
-        refuse(exchange, 501, "this server was started without stories (--no-stories)");
+        exchange_refuse(exchange, 501, "this server was started without stories (--no-stories)");
         return;
     }
     sequence = object == NULL ? NULL : sequence_new(self->options.narrator, &options);
     if (sequence == NULL) {
-        refuse(exchange, 404,
-               "the run has no such object (?object=pod/NAME, pvc/NAME; &namespace=NAME)");
+        exchange_refuse(exchange, 404,
+                        "the run has no such object (?object=pod/NAME, pvc/NAME; &namespace=NAME)");
         return;
     }
     if (g_strcmp0(exchange_query(exchange, "format"), "json") == 0) {
@@ -271,7 +266,8 @@ get_attribution(ServeApi *self, Exchange *exchange)
     g_autoptr(GString) text = g_string_new(NULL);
 
     if (object != NULL && key == NULL) {
-        refuse(exchange, 404, "there is no such object (?object=pod/NAME; &namespace=NAME)");
+        exchange_refuse(exchange, 404,
+                        "there is no such object (?object=pod/NAME; &namespace=NAME)");
         return;
     }
     if (key != NULL)
@@ -392,7 +388,7 @@ delete_faults(ServeApi *self, Exchange *exchange)
     if (text != NULL && !serve_session_end_fault(
                             self->options.session,
                             (unsigned)MIN(g_ascii_strtoull(text, NULL, 10), G_MAXUINT), &error)) {
-        refuse(exchange, 409, error->message);
+        exchange_refuse(exchange, 409, error->message);
         return;
     }
     for (unsigned i = 0; text == NULL && i < n; i++)
@@ -406,7 +402,7 @@ post_action(ServeApi *self, Exchange *exchange, const char *list, const json_t *
     g_autoptr(GError) error = NULL;
 
     if (!serve_session_act(self->options.session, list, body, &error)) {
-        refuse(exchange, 400, error->message);
+        exchange_refuse(exchange, 400, error->message);
         return;
     }
     exchange_answer_json(exchange, 201, own_clock_json(self));
@@ -460,7 +456,7 @@ answer_way(ServeApi *self, Exchange *exchange, const char *name)
     while (i < G_N_ELEMENTS(ways) && strcmp(ways[i].name, name) != 0)
         i++;
     if (i == G_N_ELEMENTS(ways) && !is_clock) {
-        refuse(exchange, 404, "there is no such path below /kvolsim/v1/");
+        exchange_refuse(exchange, 404, "there is no such path below /kvolsim/v1/");
         return;
     }
     if (strcmp(method, "GET") == 0 && is_clock) {

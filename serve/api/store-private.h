@@ -20,6 +20,8 @@ struct ServeStore {
     GPtrArray *others;
 };
 
+/* Returns: (owned): of json_t (owned) by "namespace/name" */
+GTree *store_places_new(void);
 void store_set_version(json_t *object, uint64_t version);
 /* Whether the place "namespace/name" is in the namespace; NULL: any. */
 gboolean store_is_in(const char *place, const char *namespace);

@@ -333,6 +333,12 @@ compare_places(const void *a, const void *b, void *data)
     return strcmp(a, b);
 }
 
+GTree *
+store_places_new(void)
+{
+    return g_tree_new_full(compare_places, NULL, g_free, (GDestroyNotify)json_decref);
+}
+
 static char *
 place_of(const char *namespace, const char *name)
 {
@@ -384,7 +390,7 @@ store_put_made(StoreKind *kind, json_t *object)
         place_of(namespace != NULL ? namespace : "", json_path_string(metadata, "name"));
 
     if (kind->made == NULL)
-        kind->made = g_tree_new_full(compare_places, NULL, g_free, (GDestroyNotify)json_decref);
+        kind->made = store_places_new();
     json_auto_t *old = json_incref(g_tree_lookup(kind->made, place));
     if (json_object_get(metadata, "uid") == NULL)
         complete_made(kind, place, metadata);

@@ -219,12 +219,6 @@ check_flag(const json_t *object, const char *path)
     return json_is_true(json_path_get(object, path));
 }
 
-static int
-compare_keys(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* As Go's %q. */
 static void
 append_quoted(GString *text, const char *string)
@@ -254,7 +248,7 @@ append_go_map(GString *text, const json_t *map)
     for (void *member = json_first_member(map); member != NULL;
          member = json_next_member(map, member))
         keys[n++] = json_object_iter_key(member);
-    qsort(keys, n, sizeof keys[0], compare_keys);
+    qsort(keys, n, sizeof keys[0], strings_compare);
     for (unsigned i = 0; i < n; i++) {
         g_string_append(text, i > 0 ? ", " : "");
         append_quoted(text, keys[i]);

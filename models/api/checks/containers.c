@@ -175,19 +175,6 @@ resource_name_fault(const char *name)
     return NULL;
 }
 
-/* Returns: whether it is a quantity. @canonical: of QUANTITY_BUFFER */
-static gboolean
-read_quantity(const json_t *value, int64_t *units, int64_t *milli, char *canonical)
-{
-    char *dump = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY);
-    const char *text = dump != NULL ? dump : json_string_value(value);
-    gboolean is_one =
-        quantity_parse(text, units, milli, NULL) && quantity_canonical(text, canonical, NULL);
-
-    free(dump);
-    return is_one;
-}
-
 static void
 check_amount(Check *check, const char *name, const json_t *value, const char *list)
 {
@@ -203,7 +190,7 @@ check_amount(Check *check, const char *name, const json_t *value, const char *li
             check_fault(check, value, path,
                         "Invalid value: \"%s\": must be a standard resource for containers", name);
     }
-    if (!read_quantity(value, &units, &milli, canonical))
+    if (!json_quantity(value, &units, &milli, canonical))
         return;
     if (canonical[0] == '-')
         check_fault(check, value, path, "Invalid value: \"%s\": must be greater than or equal to 0",
@@ -231,8 +218,8 @@ check_requests(Check *check, const json_t *resources)
         check_amount(check, name, value, "requests");
         if (!overcommits && limit == NULL)
             check_required(check, "limits", "Limit must be set for non overcommitable resources");
-        if (limit == NULL || !read_quantity(value, &units, &milli, text) ||
-            !read_quantity(limit, &limit_units, &limit_milli, limit_text))
+        if (limit == NULL || !json_quantity(value, &units, &milli, text) ||
+            !json_quantity(limit, &limit_units, &limit_milli, limit_text))
             continue;
         gboolean exceeds = units > limit_units || (units == limit_units && milli > limit_milli);
         if (!overcommits && strcmp(text, limit_text) != 0)

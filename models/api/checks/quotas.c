@@ -17,13 +17,9 @@ static Amount
 amount_at(const json_t *item, const char *list, const char *resource)
 {
     const json_t *value = json_object_get(json_object_get(item, list), resource);
-    char *dump = value == NULL || json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY);
-    const char *text = dump != NULL ? dump : json_string_value(value);
     Amount amount = {0};
 
-    amount.is_given = text != NULL && quantity_parse(text, &amount.units, &amount.milli, NULL) &&
-                      quantity_canonical(text, amount.text, NULL);
-    free(dump);
+    amount.is_given = json_quantity(value, &amount.units, &amount.milli, amount.text);
     return amount;
 }
 

@@ -18,20 +18,12 @@ is_zero(const SchemaType *type, const json_t *value)
 }
 
 static gboolean
-read_quantity(const json_t *value, char *canonical)
-{
-    g_autofree char *text = json_is_string(value) ? g_strdup(json_string_value(value))
-                                                  : json_dumps(value, JSON_ENCODE_ANY);
-
-    return quantity_canonical(text, canonical, NULL);
-}
-
-static gboolean
 is_same_quantity(const json_t *a, const json_t *b)
 {
     char x[QUANTITY_BUFFER], y[QUANTITY_BUFFER];
+    int64_t units;
 
-    if (!read_quantity(a, x) || !read_quantity(b, y))
+    if (!json_quantity(a, &units, NULL, x) || !json_quantity(b, &units, NULL, y))
         return json_equal(a, b);
     return strcmp(x, y) == 0;
 }

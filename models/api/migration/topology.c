@@ -23,12 +23,6 @@ terms_of(const json_t *volume)
     return json_object_get(json_object_get(affinity, "required"), "nodeSelectorTerms");
 }
 
-static int
-by_text(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Each once, sorted. */
 static GPtrArray *
 values_of(const json_t *volume, const char *key)
@@ -47,7 +41,7 @@ values_of(const json_t *volume, const char *key)
                     g_hash_table_add(seen, (char *)json_string_value(value)))
                     g_ptr_array_add(values, (char *)json_string_value(value));
         }
-    g_ptr_array_sort(values, by_text);
+    g_ptr_array_sort(values, strings_compare);
     return values;
 }
 
@@ -127,7 +121,7 @@ topology_add(json_t *volume, const char *key, char **zones, GError **error)
         if (*zone != '\0' && !g_ptr_array_find_with_equal_func(valid, zone, g_str_equal, NULL))
             g_ptr_array_add(valid, g_steal_pointer(&zone));
     }
-    g_ptr_array_sort(valid, by_text);
+    g_ptr_array_sort(valid, strings_compare);
     if (valid->len == 0)
         return migration_fail(error, "there are no valid zones to add to pv");
     json_t *required = migration_member(

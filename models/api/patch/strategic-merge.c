@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "patch-private.h"
+#include "sim/strings.h"
 
 /* mergeMap() and mergeSlice() of k8s.io/apimachinery's strategicpatch/patch.go, for the server's
  * side: lists beside a list ($deleteFromPrimitiveList) are obeyed, and nulls of the patch remove.
@@ -25,12 +26,6 @@ static gboolean G_GNUC_PRINTF(3, 4) fail(GError **error, PatchError code, const 
     return FALSE;
 }
 
-static int
-by_text(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Prints @value as Go's %v does: map[a:1 b:[x y]]. */
 static void
 print_go(GString *text, const json_t *value)
@@ -46,7 +41,7 @@ print_go(GString *text, const json_t *value)
         json_object_foreach((json_t *)value, key, item) {
             g_ptr_array_add(keys, (char *)key);
         }
-        g_ptr_array_sort(keys, by_text);
+        g_ptr_array_sort(keys, strings_compare);
         g_string_append(text, "map[");
         for (i = 0; i < keys->len; i++) {
             key = g_ptr_array_index(keys, i);

@@ -29,19 +29,6 @@ struct EndpointsKeeper {
     gboolean is_full;                /* it has read all pods and Services */
 };
 
-static int
-compare_places(const void *a, const void *b, void *data)
-{
-    (void)data;
-    return strcmp(a, b);
-}
-
-static GTree *
-places_new(void)
-{
-    return g_tree_new_full(compare_places, NULL, g_free, (GDestroyNotify)json_decref);
-}
-
 static char *
 place_of_object(const json_t *object)
 {
@@ -617,9 +604,9 @@ keeper_new(ServeApi *api)
         .services = kind_of(api, "", "services"),
         .endpoints = kind_of(api, "", "endpoints"),
         .slices = kind_of(api, "discovery.k8s.io", "endpointslices"),
-        .facts = places_new(),
-        .known = places_new(),
-        .dirty = places_new(),
+        .facts = store_places_new(),
+        .known = store_places_new(),
+        .dirty = store_places_new(),
     };
     store_listen(self->pods, &listener);
     store_listen(self->services, &listener);

@@ -205,14 +205,6 @@ custom_set_defaults(const SchemaType *type, json_t *object)
 
 /* ---- Definitions ---- */
 
-static void
-set_missing(json_t *object, const char *name, json_t *value /* taken */)
-{
-    if (json_object_get(object, name) == NULL)
-        json_object_set(object, name, value);
-    json_decref(value);
-}
-
 static json_t *
 condition(const char *type, const char *reason, const char *message, const char *now)
 {
@@ -236,20 +228,20 @@ custom_complete_definition(json_t *definition, const char *now)
     if (kind != NULL) {
         g_autofree char *singular = g_ascii_strdown(kind, -1),
                         *list = g_strconcat(kind, "List", NULL);
-        set_missing(names, "singular", json_string(singular));
-        set_missing(names, "listKind", json_string(list));
+        json_set_missing(names, "singular", json_string(singular));
+        json_set_missing(names, "listKind", json_string(list));
     }
     if (json_is_object(spec))
-        set_missing(spec, "conversion", json_pack("{s:s}", "strategy", "None"));
-    set_missing(definition, "status", json_object());
+        json_set_missing(spec, "conversion", json_pack("{s:s}", "strategy", "None"));
+    json_set_missing(definition, "status", json_object());
     json_t *status = json_object_get(definition, "status");
     json_object_set(status, "acceptedNames", names);
-    set_missing(status, "storedVersions", json_incref(stored));
-    set_missing(status, "conditions",
-                json_pack("[o, o]",
-                          condition("NamesAccepted", "NoConflicts", "no conflicts found", now),
-                          condition("Established", "InitialNamesAccepted",
-                                    "the initial names have been accepted", now)));
+    json_set_missing(status, "storedVersions", json_incref(stored));
+    json_set_missing(status, "conditions",
+                     json_pack("[o, o]",
+                               condition("NamesAccepted", "NoConflicts", "no conflicts found", now),
+                               condition("Established", "InitialNamesAccepted",
+                                         "the initial names have been accepted", now)));
     json_decref(stored);
 }
 

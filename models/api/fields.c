@@ -323,6 +323,8 @@ fields_init(const Field *fields, void *target)
             memcpy(field_in(field, target), field->type->initial, field->type->size);
         else if (field->type->fields != NULL && !is_shared(field->type))
             fields_init(field->type->fields, field_in(field, target));
+        else if (field->initial != 0)
+            *(int32_t *)field_in(field, target) = field->initial;
 }
 
 static gboolean

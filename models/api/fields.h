@@ -8,18 +8,20 @@
  * Paths are as in JSON ("spec.resources.requests.storage"); "status.conditions[Ready]" is the
  * element of the list whose "type" is Ready. */
 
-/* Rows of a table; the functions of a FIELD_WHOLE get the whole struct. */
-#define FIELD(path, type, Struct, member, flags)                                                   \
+/* Rows of a table; the functions of a FIELD_WHOLE get the whole struct.
+ * FIELD_FROM: with an initial value */
+#define FIELD(path, type, Struct, member, flags) FIELD_FROM(path, type, Struct, member, flags, 0)
+#define FIELD_FROM(path, type, Struct, member, flags, initial)                                     \
     {                                                                                              \
-        (path), &(type), offsetof(Struct, member), (flags)                                         \
+        (path), &(type), offsetof(Struct, member), (flags), (initial)                              \
     }
 #define FIELD_WHOLE(path, type, flags)                                                             \
     {                                                                                              \
-        (path), &(type), 0, (flags)                                                                \
+        (path), &(type), 0, (flags), 0                                                             \
     }
 #define FIELDS_END                                                                                 \
     {                                                                                              \
-        NULL, NULL, 0, FIELD_SPEC                                                                  \
+        NULL, NULL, 0, FIELD_SPEC, 0                                                               \
     }
 
 /* The data of FieldTypes. */

@@ -252,6 +252,8 @@ struct Field {
     const FieldType *type;
     size_t offset;
     FieldFlags flags;
+    int32_t
+        initial; /* of a member of this size: its value in a new struct, unless the type has one */
 };
 
 /* What a kind has that makes pods. Offsets in its struct; 0: it has none. */

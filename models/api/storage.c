@@ -12,17 +12,16 @@ static const Field storage_class_fields[] = {
     FIELD("allowedTopologies", field_topology_terms, StorageClass, allowed_topologies, FIELD_SPEC),
     FIELD("mountOptions", field_string_list, StorageClass, mount_options, FIELD_SPEC),
     FIELD("provisioner", field_string, StorageClass, provisioner, FIELD_REQUIRED),
-    FIELD("reclaimPolicy", field_reclaim_policy, StorageClass, reclaim_policy, FIELD_SPEC),
+    FIELD_FROM("reclaimPolicy",
+               field_reclaim_policy,
+               StorageClass,
+               reclaim_policy,
+               FIELD_SPEC,
+               RECLAIM_DELETE),
     FIELD("volumeBindingMode", binding_mode_type, StorageClass, binding_mode, FIELD_SPEC),
     FIELD("allowVolumeExpansion", field_flag, StorageClass, allow_expansion, FIELD_SPEC),
     FIELDS_END,
 };
-
-static void
-storage_class_set_defaults(Object *object)
-{
-    STORAGE_CLASS(object)->reclaim_policy = RECLAIM_DELETE;
-}
 
 static void
 storage_class_check(ApiParser *parser, const json_t *manifest, const Object *object)
@@ -46,7 +45,6 @@ const KindClass storage_class_kind = {
     .resource = "storageclasses",
     .size = sizeof(StorageClass),
     .fields = storage_class_fields,
-    .set_defaults = storage_class_set_defaults,
     .check = storage_class_check,
 };
 
@@ -115,7 +113,7 @@ static const Field csi_driver_fields[] = {
     /* clang-format off */
     FIELD("spec.volumeLifecycleModes", field_string_list, CsiDriverObject, lifecycle_modes, FIELD_SPEC),
     FIELD("spec.tokenRequests", token_requests_type, CsiDriverObject, token_requests, FIELD_SPEC),
-    FIELD("spec.attachRequired", field_bool, CsiDriverObject, attach_required, FIELD_SPEC),
+    FIELD_FROM("spec.attachRequired", field_bool, CsiDriverObject, attach_required, FIELD_SPEC, TRUE),
     FIELD("spec.podInfoOnMount", field_bool, CsiDriverObject, pod_info_on_mount, FIELD_SPEC),
     FIELD("spec.storageCapacity", field_bool, CsiDriverObject, storage_capacity, FIELD_SPEC),
     FIELD("spec.requiresRepublish", field_bool, CsiDriverObject, requires_republish, FIELD_SPEC),
@@ -130,7 +128,6 @@ static const Field csi_driver_fields[] = {
 static void
 csi_driver_set_defaults(Object *object)
 {
-    CSI_DRIVER_OBJECT(object)->attach_required = TRUE;
     CSI_DRIVER_OBJECT(object)->fs_group_policy = "ReadWriteOnceWithFSType";
 }
 

@@ -138,22 +138,13 @@ static const Field cron_job_fields[] = {
     FIELD("spec.startingDeadlineSeconds", field_int_or_unset, CronJob, starting_deadline_s, FIELD_NATURAL),
     FIELD("spec.concurrencyPolicy", concurrency_type, CronJob, concurrency, FIELD_SPEC),
     FIELD("spec.suspend", field_bool, CronJob, suspend, FIELD_SPEC),
-    FIELD("spec.successfulJobsHistoryLimit", field_int, CronJob, successful_limit, FIELD_NATURAL),
-    FIELD("spec.failedJobsHistoryLimit", field_int, CronJob, failed_limit, FIELD_NATURAL),
+    FIELD_FROM("spec.successfulJobsHistoryLimit", field_int, CronJob, successful_limit, FIELD_NATURAL, 3),
+    FIELD_FROM("spec.failedJobsHistoryLimit", field_int, CronJob, failed_limit, FIELD_NATURAL, 1),
     FIELD("status.lastScheduleTime", field_time, CronJob, scheduled_at, FIELD_STATUS),
     FIELD("status.lastSuccessfulTime", field_time, CronJob, successful_at, FIELD_STATUS),
     FIELDS_END,
     /* clang-format on */
 };
-
-static void
-cron_job_set_defaults(Object *object)
-{
-    CronJob *self = CRON_JOB(object);
-
-    self->successful_limit = 3;
-    self->failed_limit = 1;
-}
 
 /* A Job's name has eleven characters more, and must fit into a label. */
 #define NAME_MAX_LENGTH 52
@@ -229,6 +220,5 @@ const KindClass cron_job_kind = {
     .namespaced = TRUE,
     .has_generation = TRUE,
     .workload = &cron_job_workload,
-    .set_defaults = cron_job_set_defaults,
     .check = cron_job_check,
 };

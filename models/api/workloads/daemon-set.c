@@ -8,7 +8,7 @@ static const Field daemon_set_fields[] = {
     FIELD("spec.selector", field_label_selector, DaemonSet, selector, FIELD_REQUIRED),
     FIELD("spec.template", field_pod_template, DaemonSet, template, FIELD_REQUIRED),
     FIELD("spec.minReadySeconds", field_count, DaemonSet, min_ready_s, FIELD_NATURAL),
-    FIELD("spec.revisionHistoryLimit", field_int, DaemonSet, revision_history_limit, FIELD_NATURAL),
+    FIELD_FROM("spec.revisionHistoryLimit", field_int, DaemonSet, revision_history_limit, FIELD_NATURAL, 10),
     FIELD("spec.updateStrategy.type", strategy_type, DaemonSet, on_delete, FIELD_SPEC),
     FIELD("spec.updateStrategy.rollingUpdate.maxSurge", field_int_or_percent, DaemonSet, max_surge, FIELD_SPEC),
     FIELD("spec.updateStrategy.rollingUpdate.maxUnavailable",
@@ -33,7 +33,6 @@ daemon_set_set_defaults(Object *object)
 {
     DaemonSet *set = DAEMON_SET(object);
 
-    set->revision_history_limit = 10;
     set->max_surge = (IntOrPercent){.value = 0, .is_set = TRUE};
     set->max_unavailable = (IntOrPercent){.value = 1, .is_set = TRUE};
 }

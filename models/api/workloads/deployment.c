@@ -28,10 +28,10 @@ static const Field deployment_fields[] = {
     /* clang-format off */
     FIELD("spec.selector", field_label_selector, Deployment, selector, FIELD_REQUIRED),
     FIELD("spec.template", field_pod_template, Deployment, template, FIELD_REQUIRED),
-    FIELD("spec.replicas", field_int, Deployment, replicas, FIELD_NATURAL),
+    FIELD_FROM("spec.replicas", field_int, Deployment, replicas, FIELD_NATURAL, 1),
     FIELD("spec.minReadySeconds", field_count, Deployment, min_ready_s, FIELD_NATURAL),
-    FIELD("spec.revisionHistoryLimit", field_int, Deployment, revision_history_limit, FIELD_NATURAL),
-    FIELD("spec.progressDeadlineSeconds", field_int, Deployment, progress_deadline_s, FIELD_NATURAL),
+    FIELD_FROM("spec.revisionHistoryLimit", field_int, Deployment, revision_history_limit, FIELD_NATURAL, 10),
+    FIELD_FROM("spec.progressDeadlineSeconds", field_int, Deployment, progress_deadline_s, FIELD_NATURAL, 600),
     FIELD("spec.paused", field_flag, Deployment, paused, FIELD_SPEC),
     FIELD("spec.strategy.type", strategy_type, Deployment, recreate, FIELD_SPEC),
     FIELD("spec.strategy.rollingUpdate.maxSurge", field_int_or_percent, Deployment, max_surge, FIELD_SPEC),
@@ -57,9 +57,6 @@ deployment_set_defaults(Object *object)
     Deployment *deployment = DEPLOYMENT(object);
     const IntOrPercent quarter = {.value = 25, .is_percent = TRUE, .is_set = TRUE};
 
-    deployment->replicas = 1;
-    deployment->revision_history_limit = 10;
-    deployment->progress_deadline_s = 600;
     deployment->max_surge = quarter;
     deployment->max_unavailable = quarter;
 }

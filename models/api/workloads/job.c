@@ -16,9 +16,9 @@ static const Field job_fields[] = {
     FIELD("spec.podFailurePolicy", field_failure_policy, Job, failure_policy, FIELD_SPEC),
     FIELD("spec.successPolicy", field_success_policy, Job, success_policy, FIELD_SPEC),
     FIELD("spec.template", field_pod_template, Job, template, FIELD_REQUIRED),
-    FIELD("spec.parallelism", field_int, Job, parallelism, FIELD_NATURAL),
+    FIELD_FROM("spec.parallelism", field_int, Job, parallelism, FIELD_NATURAL, 1),
     FIELD("spec.completions", field_int_or_unset, Job, completions, FIELD_NATURAL),
-    FIELD("spec.backoffLimit", field_int, Job, backoff_limit, FIELD_NATURAL),
+    FIELD_FROM("spec.backoffLimit", field_int, Job, backoff_limit, FIELD_NATURAL, 6),
     FIELD("spec.backoffLimitPerIndex", field_int_or_unset, Job, backoff_limit_per_index, FIELD_NATURAL),
     FIELD("spec.maxFailedIndexes", field_int_or_unset, Job, max_failed_indexes, FIELD_NATURAL),
     FIELD("spec.managedBy", field_string, Job, managed_by, FIELD_SPEC),
@@ -45,16 +45,6 @@ static const Field job_fields[] = {
     FIELDS_END,
     /* clang-format on */
 };
-
-/* WL-80. */
-static void
-job_set_defaults(Object *object)
-{
-    Job *job = JOB(object);
-
-    job->parallelism = 1;
-    job->backoff_limit = 6;
-}
 
 /* maxParallelismForIndexedJob, maxFailedIndexesForIndexedJob, completionsSoftLimit; and the limit
  * above the last of these */
@@ -293,6 +283,5 @@ const KindClass job_kind = {
     .namespaced = TRUE,
     .has_generation = TRUE,
     .workload = &job_workload,
-    .set_defaults = job_set_defaults,
     .check = job_check,
 };

@@ -5,7 +5,7 @@
 /* clang-format off */
 #define REPLICA_SET_FIELDS \
     FIELD("spec.template", field_pod_template, ReplicaSet, template, FIELD_REQUIRED), \
-    FIELD("spec.replicas", field_int, ReplicaSet, replicas, FIELD_NATURAL), \
+    FIELD_FROM("spec.replicas", field_int, ReplicaSet, replicas, FIELD_NATURAL, 1), \
     FIELD("spec.minReadySeconds", field_count, ReplicaSet, min_ready_s, FIELD_NATURAL), \
     FIELD("status.observedGeneration", field_count, ReplicaSet, observed_generation, FIELD_STATUS), \
     FIELD("status.replicas", field_int, ReplicaSet, status_replicas, FIELD_STATUS), \
@@ -20,12 +20,6 @@ static const Field replica_set_fields[] = {
     REPLICA_SET_FIELDS,
 };
 /* clang-format on */
-
-static void
-replica_set_set_defaults(Object *object)
-{
-    REPLICA_SET(object)->replicas = 1;
-}
 
 static const WorkloadClass replica_set_workload = {
     .controller = "replicaset-controller",
@@ -45,7 +39,6 @@ const KindClass replica_set_kind = {
     .namespaced = TRUE,
     .has_generation = TRUE,
     .workload = &replica_set_workload,
-    .set_defaults = replica_set_set_defaults,
 };
 
 /* ---- ReplicationController: the same with a map of labels for a selector ---- */
@@ -118,6 +111,5 @@ const KindClass replication_controller_kind = {
     .namespaced = TRUE,
     .has_generation = TRUE,
     .workload = &replication_controller_workload,
-    .set_defaults = replica_set_set_defaults,
     .finish = replication_controller_finish,
 };

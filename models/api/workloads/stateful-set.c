@@ -14,12 +14,12 @@ static const Field stateful_set_fields[] = {
     FIELD("spec.selector", field_label_selector, StatefulSet, selector, FIELD_REQUIRED),
     FIELD("spec.template", field_pod_template, StatefulSet, template, FIELD_REQUIRED),
     FIELD("spec.volumeClaimTemplates", field_claim_templates, StatefulSet, claim_templates, FIELD_SPEC),
-    FIELD("spec.replicas", field_int, StatefulSet, replicas, FIELD_NATURAL),
+    FIELD_FROM("spec.replicas", field_int, StatefulSet, replicas, FIELD_NATURAL, 1),
     FIELD("spec.ordinals.start", field_count, StatefulSet, ordinals_start, FIELD_NATURAL),
     FIELD("spec.minReadySeconds", field_count, StatefulSet, min_ready_s, FIELD_NATURAL),
     FIELD("spec.updateStrategy.type", strategy_type, StatefulSet, on_delete, FIELD_SPEC),
     FIELD("spec.updateStrategy.rollingUpdate.partition", field_int, StatefulSet, partition, FIELD_NATURAL),
-    FIELD("spec.revisionHistoryLimit", field_int, StatefulSet, revision_history_limit, FIELD_SPEC),
+    FIELD_FROM("spec.revisionHistoryLimit", field_int, StatefulSet, revision_history_limit, FIELD_SPEC, 10),
     FIELD("spec.podManagementPolicy", management_type, StatefulSet, parallel, FIELD_SPEC),
     FIELD("spec.persistentVolumeClaimRetentionPolicy.whenDeleted",
           retention_type,
@@ -44,13 +44,6 @@ static const Field stateful_set_fields[] = {
     /* clang-format on */
 };
 
-static void
-stateful_set_set_defaults(Object *object)
-{
-    STATEFUL_SET(object)->replicas = 1;
-    STATEFUL_SET(object)->revision_history_limit = 10;
-}
-
 static const WorkloadClass stateful_set_workload = {
     .controller = "statefulset-controller",
     .selector = offsetof(StatefulSet, selector),
@@ -70,7 +63,6 @@ const KindClass stateful_set_kind = {
     .namespaced = TRUE,
     .has_generation = TRUE,
     .workload = &stateful_set_workload,
-    .set_defaults = stateful_set_set_defaults,
 };
 
 /* The data of a revision is a patch: {spec: {template: {..., $patch: replace}}}. */

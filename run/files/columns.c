@@ -1,29 +1,39 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "columns.h"
 
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "rows.h"
 
 /* clang-format off */
 const ColumnType
-    column_text       = {"string",  NULL,                               FALSE, "text"},
-    column_maybe_text = {"string",  NULL,                               TRUE,  "text"},
-    column_quoted     = {"string",  NULL,                               FALSE, "text"},
-    column_slug       = {"string",  "\"pattern\": \"^[a-z][a-z-]*$\"",  FALSE, "word"},
-    column_yes_no     = {NULL,      "\"enum\": [0, 1]",                 FALSE, "0 or 1"},
-    column_count      = {"integer", "\"minimum\": 0",                   FALSE, NULL},
-    column_ordinal    = {"integer", "\"minimum\": 1",                   FALSE, NULL},
-    column_time       = {"number",  NULL,                               TRUE,  NULL},
-    column_instant    = {"number",  NULL,                               FALSE, NULL},
-    column_span       = {"number",  "\"minimum\": 0",                   FALSE, NULL},
-    column_maybe_span = {"number",  "\"minimum\": 0",                   TRUE,  NULL},
-    column_object     = {"object",  NULL,                               FALSE, NULL},
-    column_list       = {"array",   NULL,                               FALSE, NULL};
+    column_text       = {"{\"type\": \"string\"}",                                  FALSE, "text"},
+    column_maybe_text = {"{\"type\": \"string\"}",                                  TRUE,  "text"},
+    column_quoted     = {"{\"type\": \"string\"}",                                  FALSE, "text"},
+    column_slug       = {"{\"type\": \"string\", \"pattern\": \"^[a-z][a-z-]*$\"}", FALSE, "word"},
+    column_yes_no     = {"{\"enum\": [0, 1]}",                                      FALSE, "0 or 1"},
+    column_count      = {"{\"type\": \"integer\", \"minimum\": 0}",                 FALSE, "integer"},
+    column_ordinal    = {"{\"type\": \"integer\", \"minimum\": 1}",                 FALSE, "integer"},
+    column_time       = {"{\"type\": \"number\"}",                                  TRUE,  "number"},
+    column_instant    = {"{\"type\": \"number\"}",                                  FALSE, "number"},
+    column_span       = {"{\"type\": \"number\", \"minimum\": 0}",                  FALSE, "number"},
+    column_maybe_span = {"{\"type\": \"number\", \"minimum\": 0}",                  TRUE,  "number"},
+    column_object     = {"{\"type\": \"object\"}",                                  FALSE, "object"},
+    column_list       = {"{\"type\": \"array\"}",                                   FALSE, "list"};
 /* clang-format on */
 
 static gboolean
 is_of_lines(const ResultTable *self)
 {
     return g_str_has_suffix(self->file, ".jsonl");
+}
+
+static gboolean
+is_open(const Column *column)
+{
+    return column->type == &column_object || column->type == &column_list;
 }
 
 void
@@ -36,101 +46,104 @@ row_header(ResultFile *file, const ResultTable *table)
     row_end(file);
 }
 
-/* ---- JSON Schema: a line for each column ---- */
+/* ---- JSON Schema ---- */
 
-static void
-append_type(GString *text, const ColumnType *type, gboolean may_be_null)
+/* Of a row; an empty cell is null. @is_line: of a line instead */
+static json_t *
+column_schema(const Column *column, gboolean is_line)
 {
-    if (type->json != NULL)
-        g_string_append_printf(
-            text, may_be_null ? "\"type\": [\"%s\", \"null\"]" : "\"type\": \"%s\"", type->json);
-    if (type->more != NULL)
-        g_string_append_printf(text, "%s%s", type->json != NULL ? ", " : "", type->more);
+    json_t *schema = json_loads(column->type->schema, 0, NULL);
+    json_t *type = json_object_get(schema, "type");
+
+    if (column->type->is_maybe && type != NULL && !is_line)
+        json_object_set_new(schema, "type", json_pack("[O, s]", type, "null"));
+    json_object_set_new(schema, "description",
+                        column->unit != NULL
+                            ? json_sprintf("%s (%s)", column->meaning, column->unit)
+                            : json_string(column->meaning));
+    return schema;
 }
 
-/* "when it was created (seconds)" */
-static void
-append_description(GString *text, const Column *column)
-{
-    append_literal(text, ", \"description\": \"");
-    append_json_letters(text, column->meaning);
-    if (column->unit != NULL)
-        g_string_append_printf(text, " (%s)", column->unit);
-    append_literal(text, "\"");
-}
-
-/* Appends the members of the schema of an object from @column on. Returns: the column behind its
- * last one */
-static const Column *
-append_object(GString *text, const ResultTable *self, const Column *column, int indent)
+/* @column: (inout): the first column of an object; the end behind its last one */
+static json_t *
+object_schema(const ResultTable *self, const Column **column, json_t *others)
 {
     const Column *end = self->columns + self->n_columns;
-    const gboolean is_row = column == self->columns, is_line = is_of_lines(self);
-    g_autoptr(GString) required = g_string_new(NULL);
+    json_t *properties = json_object(), *required = json_array();
 
-    g_string_append_printf(text, "%*s\"type\": \"object\",\n%*s\"properties\": {", indent, "",
-                           indent, "");
-    for (const char *comma = ""; column < end && column->name != NULL; comma = ",") {
-        g_string_append_printf(text, "%s\n%*s\"%s\": {", comma, indent + 2, "", column->name);
-        if (!is_line || !column->type->is_maybe)
-            g_string_append_printf(required, "%s\"%s\"", required->len > 0 ? ", " : "",
-                                   column->name);
-        if (column->type == &column_object || column->type == &column_list) {
-            const gboolean is_list = column->type == &column_list;
-            append_text(text, is_list ? "\"type\": \"array\", \"items\": {\n" : "\n");
-            column = append_object(text, self, column + 1, indent + 4);
-            g_string_append_printf(text, "\n%*s}%s", indent + 2, "", is_list ? "}" : "");
+    for (; *column < end && (*column)->name != NULL; (*column)++) {
+        const Column *own = *column;
+        json_t *schema;
+        if (is_open(own)) {
+            (*column)++;
+            schema = object_schema(self, column, json_false());
+            if (own->type == &column_list)
+                schema = json_pack("{s:s, s:o}", "type", "array", "items", schema);
         } else {
-            append_type(text, column->type, !is_line && column->type->is_maybe);
-            append_description(text, column++);
-            append_literal(text, "}");
+            schema = column_schema(own, is_of_lines(self));
         }
+        json_object_set_new(properties, own->name, schema);
+        if (!own->type->is_maybe || !is_of_lines(self))
+            json_array_append_new(required, json_string(own->name));
     }
-    g_string_append_printf(text,
-                           "\n%*s},\n%*s\"required\": [%s],\n%*s\"additionalProperties\": ", indent,
-                           "", indent, "", required->str, indent, "");
-    if (is_row && self->others != NULL) {
-        append_literal(text, "{");
-        append_type(text, self->others->type, self->others->type->is_maybe);
-        append_description(text, self->others);
-        append_literal(text, "}");
-    } else {
-        append_literal(text, "false");
+    return json_pack("{s:s, s:o, s:o, s:o}", "type", "object", "properties", properties, "required",
+                     required, "additionalProperties", others);
+}
+
+/* An object is one line if no object is in it: each column is one. */
+static void
+append_json(GString *text, const json_t *value, int indent)
+{
+    char *line = json_dumps(value, JSON_ENCODE_ANY);
+    const char *key, *comma = "";
+    json_t *item;
+
+    if (!json_is_object(value) || strchr(line + 1, '{') == NULL) {
+        append_text(text, line);
+        free(line);
+        return;
     }
-    return column + (column < end);
+    free(line);
+    append_literal(text, "{");
+    json_object_foreach((json_t *)value, key, item) {
+        g_string_append_printf(text, "%s\n%*s\"%s\": ", comma, indent + 2, "", key);
+        append_json(text, item, indent + 2);
+        comma = ",";
+    }
+    g_string_append_printf(text, "\n%*s}", indent, "");
 }
 
 #define RUN_PATTERN "^kvolsim .* scenario .* hash [0-9a-f]{64} seed [0-9]+ replication [0-9]+$"
 
-/* The first line, and the others. */
-#define LINES                                                                                      \
-    "  \"anyOf\": [{\"$ref\": \"#/$defs/header\"}, {\"$ref\": \"#/$defs/row\"}],\n"                \
-    "  \"$defs\": {\n"                                                                             \
-    "    \"header\": {\n"                                                                          \
-    "      \"type\": \"object\",\n"                                                                \
-    "      \"properties\": {\"run\": {\"type\": \"string\", \"pattern\": \"" RUN_PATTERN "\"}},\n" \
-    "      \"required\": [\"run\"],\n"                                                             \
-    "      \"additionalProperties\": false\n"                                                      \
-    "    },\n"                                                                                     \
-    "    \"row\": {\n"
-
 char *
 result_table_schema(const ResultTable *self)
 {
-    const gboolean is_line = is_of_lines(self);
+    const Column *column = self->columns;
+    json_t *row = object_schema(
+        self, &column, self->others != NULL ? column_schema(self->others, FALSE) : json_false());
+    json_auto_t *schema = json_pack(
+        "{s:s, s:o, s:o}", "$schema", "https://json-schema.org/draft/2020-12/schema", "$id",
+        json_sprintf("https://kvolsim.io/v1/schemas/%s.schema.json", self->file), "title",
+        json_sprintf("%s; the schema is of each %s", self->title,
+                     is_of_lines(self) ? "line"
+                                       : "row: an object with the columns of the header, in which "
+                                         "empty fields are null"));
     GString *text = g_string_new(NULL);
 
-    g_string_append_printf(
-        text,
-        "{\n  \"$schema\": \"https://json-schema.org/draft/2020-12/schema\",\n"
-        "  \"$id\": \"https://kvolsim.io/v1/schemas/%s.schema.json\",\n"
-        "  \"title\": \"%s; the schema is of each %s\",\n%s",
-        self->file, self->title,
-        is_line ? "line"
-                : "row: an object with the columns of the header, in which empty fields are null",
-        is_line ? LINES : "");
-    append_object(text, self, self->columns, is_line ? 6 : 2);
-    append_text(text, is_line ? "\n    }\n  }\n}\n" : "\n}\n");
+    if (is_of_lines(self)) {
+        json_t *lines =
+            json_pack("{s:[{s:s}, {s:s}], s:{s:{s:s, s:{s:{s:s, s:s}}, s:[s], s:b}, s:o}}", "anyOf",
+                      "$ref", "#/$defs/header", "$ref", "#/$defs/row", "$defs", "header", "type",
+                      "object", "properties", "run", "type", "string", "pattern", RUN_PATTERN,
+                      "required", "run", "additionalProperties", FALSE, "row", row);
+        json_object_update(schema, lines);
+        json_decref(lines);
+    } else {
+        json_object_update(schema, row);
+        json_decref(row);
+    }
+    append_json(text, schema, 0);
+    append_literal(text, "\n");
     return g_string_free(text, FALSE);
 }
 
@@ -145,9 +158,8 @@ append_reference(GString *text, const ResultTable *self, const char *of, const C
 
     g_string_append_printf(text, of != NULL ? "| `%s%s` |" : "| %s%s |", of != NULL ? of : "",
                            column->name);
-    g_string_append_printf(
-        text, " %s%s | %s | %s |\n", type->word != NULL ? type->word : type->json,
-        type->is_maybe ? maybe : "", column->unit != NULL ? column->unit : "", column->meaning);
+    g_string_append_printf(text, " %s%s | %s | %s |\n", type->word, type->is_maybe ? maybe : "",
+                           column->unit != NULL ? column->unit : "", column->meaning);
 }
 
 char *
@@ -162,7 +174,7 @@ result_table_reference(const ResultTable *self)
         const Column *column = &self->columns[i];
         if (column->name == NULL)
             g_string_truncate(of, 0);
-        else if (column->type == &column_object || column->type == &column_list)
+        else if (is_open(column))
             g_string_printf(of, "%s%s.", column->name, column->type == &column_list ? "[]" : "");
         else
             append_reference(text, self, of->str, column);

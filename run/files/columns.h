@@ -24,10 +24,9 @@
  * see csv.h. */
 
 typedef struct {
-    const char *json;  /* the type in JSON Schema; NULL: @more tells all */
-    const char *more;  /* further members of the schema; NULL: none */
-    gboolean is_maybe; /* the cell may be empty; a line of JSON lacks the member then */
-    const char *word;  /* for people; NULL: as in JSON */
+    const char *schema; /* JSON Schema of a value */
+    gboolean is_maybe;  /* the cell may be empty; a line of JSON lacks the member then */
+    const char *word;   /* the same for people */
 } ColumnType;
 
 typedef struct {

@@ -140,7 +140,6 @@ cell_quoted(GString *text, const char *value)
 #define cell_count append_unsigned
 #define cell_ordinal append_unsigned
 #define cell_yes_no append_unsigned
-#define cell_instant append_seconds
 #define cell_span append_seconds
 
 /* TIME_UNSET: empty */

@@ -301,7 +301,7 @@ attribution_append_slowest(const Run *run, const Stages *stages, GString *text)
 /* ---- Files ---- */
 
 /* clang-format off */
-static const ColumnType column_maybe_label = {"string", NULL, TRUE, "text"};
+static const ColumnType column_maybe_label = {"{\"type\": \"string\"}", TRUE, "text"};
 
 static void
 cell_maybe_label(GString *text, const char *value)

@@ -66,10 +66,10 @@ append_uid(GString *text, ObjectUid uid)
 
 /* clang-format off */
 static const ColumnType
-    column_v1         = {NULL,     "\"const\": \"v1\"",                   FALSE, "`v1`"},
-    column_event      = {NULL,     "\"const\": \"Event\"",                FALSE, "`Event`"},
-    column_event_type = {NULL,     "\"enum\": [\"Normal\", \"Warning\"]", FALSE, "`Normal`, `Warning`"},
-    column_date       = {"string", "\"pattern\": \"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\\\.[0-9]+)?Z$\"", FALSE, "RFC 3339"};
+    column_v1         = {"{\"const\": \"v1\"}", FALSE, "`v1`"},
+    column_event      = {"{\"const\": \"Event\"}", FALSE, "`Event`"},
+    column_event_type = {"{\"enum\": [\"Normal\", \"Warning\"]}", FALSE, "`Normal`, `Warning`"},
+    column_date       = {"{\"type\": \"string\", \"pattern\": \"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\\\.[0-9]+)?Z$\"}", FALSE, "RFC 3339"};
 #define column_event_name column_text
 #define column_uid column_text
 #define member_v1 member_text

@@ -453,7 +453,7 @@ is_fuller(const NodeVolumes *self, unsigned one, unsigned other)
 }
 
 /* clang-format off */
-static const ColumnType column_limit = {"integer", "\"minimum\": -1", FALSE, NULL};
+static const ColumnType column_limit = {"{\"type\": \"integer\", \"minimum\": -1}", FALSE, "integer"};
 #define cell_limit append_integer
 #define NODE_COLUMNS(X) \
     X("seconds",  short_time, "seconds", "the time", at) \

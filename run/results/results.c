@@ -391,7 +391,7 @@ not_ready_time(const Run *run, const PodTimes *pod, GArray *milestones)
 }
 
 /* clang-format off */
-static const ColumnType column_object_kind = {NULL, "\"enum\": [\"pod\", \"claim\", \"volume\", \"snapshot\"]", FALSE, "`pod`, `claim`, `volume`, `snapshot`"};
+static const ColumnType column_object_kind = {"{\"enum\": [\"pod\", \"claim\", \"volume\", \"snapshot\"]}", FALSE, "`pod`, `claim`, `volume`, `snapshot`"};
 #define cell_object_kind cell_text
 
 /* The values: of a pod, a claim, a volume, a snapshot. */
@@ -485,7 +485,7 @@ objects_csv(const Run *run, const Stages *stages, ResultFile *file)
 }
 
 /* clang-format off */
-static const ColumnType column_maybe_code = {"string", "\"pattern\": \"^[A-Z_]+$\"", TRUE, "word"};
+static const ColumnType column_maybe_code = {"{\"type\": \"string\", \"pattern\": \"^[A-Z_]+$\"}", TRUE, "word"};
 #define member_maybe_code member_maybe_text
 
 #define MILESTONE_COLUMNS(X) \

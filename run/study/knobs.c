@@ -330,10 +330,9 @@ knobs_of(const Scenario *scenario)
     return knobs;
 }
 
-#define ANY "\"anyOf\": [{\"type\": \"string\"}, {\"type\": \"number\"}"
-const ColumnType column_setting = {NULL, ANY "]", FALSE, "text or number"},
-                 column_maybe_setting = {NULL, ANY ", {\"type\": \"null\"}]", TRUE,
-                                         "text or number"};
+#define ANY "{\"anyOf\": [{\"type\": \"string\"}, {\"type\": \"number\"}"
+const ColumnType column_setting = {ANY "]}", FALSE, "text or number"},
+                 column_maybe_setting = {ANY ", {\"type\": \"null\"}]}", TRUE, "text or number"};
 
 /* ---- Values ---- */
 

@@ -92,7 +92,7 @@ replications_wanted(const double *values,
     return wanted;
 }
 
-const ColumnType column_maybe_number = {"number", NULL, TRUE, NULL};
+const ColumnType column_maybe_number = {"{\"type\": \"number\"}", TRUE, "number"};
 
 static void
 append_finite(GString *text, const char *format, double value)

@@ -258,7 +258,7 @@ trial_word(const Tune *self, const TuneTrial *trial)
 }
 
 /* clang-format off */
-static const ColumnType column_which = {NULL, "\"enum\": [\"now\", \"tried\", \"answer\"]", FALSE, "`now`, `tried`, `answer`"};
+static const ColumnType column_which = {"{\"enum\": [\"now\", \"tried\", \"answer\"]}", FALSE, "`now`, `tried`, `answer`"};
 #define cell_which cell_text
 
 #define ESTIMATE_COLUMNS(X, name, unit, meaning, found) \

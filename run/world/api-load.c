@@ -248,7 +248,7 @@ api_load_append_table(const ApiLoad *self, GString *text)
 }
 
 /* clang-format off */
-static const ColumnType column_verb = {"string", "\"pattern\": \"^[A-Z]+$\"", FALSE, "word"};
+static const ColumnType column_verb = {"{\"type\": \"string\", \"pattern\": \"^[A-Z]+$\"}", FALSE, "word"};
 #define cell_verb cell_text
 #define REQUEST_COLUMNS(X) \
     X("second",   count,   "seconds", "when they arrived; a second without requests has no row", (uint64_t)(row->first + k)) \

@@ -387,8 +387,8 @@ replay_json(const Replay *self)
 
 /* clang-format off */
 static const ColumnType
-    column_seconds = {"number", NULL,                                                  FALSE, NULL},
-    column_verdict = {NULL, "\"enum\": [\"within\", \"near\", \"DIFFERS\", \"few\"]",  FALSE, "`within`, `near`, `DIFFERS`, `few`"};
+    column_seconds = {"{\"type\": \"number\"}", FALSE, "number"},
+    column_verdict = {"{\"enum\": [\"within\", \"near\", \"DIFFERS\", \"few\"]}", FALSE, "`within`, `near`, `DIFFERS`, `few`"};
 #define cell_verdict cell_text
 
 static void

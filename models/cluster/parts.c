@@ -161,7 +161,7 @@ make_ticker(Component *self, const ComponentPart *part)
 {
     const TickerPart *row = &part->ticker;
     const SimTime *flag = (const void *)((const char *)self->options + row->period_flag);
-    SimTime period = row->period_flag == 0 ? row->period : MAX(*flag, SIM_MS);
+    SimTime period = row->period != 0 ? row->period : MAX(*flag, SIM_MS);
     SimTicker *ticker = sim_ticker_new(
         self->sim, &(SimTickerOptions){
                        .name = row->name,
@@ -198,8 +198,10 @@ ticker_phase_period(const void *self, const char *name, SimTime period)
 /* ---- All of them ---- */
 
 void
-component_start(Component *self)
+component_start(void *component)
 {
+    Component *self = component;
+
     walk(self, PART_INFORMER, make_informer);
     walk(self, PART_WORKERS, make_workers);
     walk(self, PART_TICKER, make_ticker);

@@ -49,8 +49,8 @@ typedef struct {
 typedef struct {
     const char *name;
     gboolean (*pass)(void *self);
-    SimTime period;
-    size_t period_flag; /* a SimTime in the process's options, at least 1 ms; 0: @period */
+    SimTime period;     /* 0: as the flag says, at least 1 ms */
+    size_t period_flag; /* a SimTime in the process's options */
     PartPhase phase;    /* NULL: the first pass may come at once */
     unsigned number;    /* of several tickers of the component */
     gboolean is_awake;  /* from the start */
@@ -119,7 +119,7 @@ SimTime ticker_phase_drawn(const void *self, const char *name, SimTime period);
 SimTime ticker_phase_period(const void *self, const char *name, SimTime period);
 
 /* Makes all but the state. A component whose class starts_late calls it when it is able to work. */
-void component_start(Component *self);
+void component_start(void *component);
 
 /* ---- For the cluster ---- */
 

@@ -83,7 +83,7 @@ gboolean attacher_capability(const ExternalAttacher *self,
 
 /* ---- reconcile.c ---- */
 
-void reconciler_start(ExternalAttacher *self);
+gboolean reconciler_pass(void *self);                        /* of the ticker */
 void reconciler_apply(void *self, const PlanChange *change); /* ModelClass.apply_change */
 
 /* Private changes, for plan_change(). */

@@ -309,14 +309,10 @@ decide_volume(const void *data, Plan *plan)
 }
 
 /* EA-16 */
-static void
-volume_changed(void *data, const Object *before, const Object *after)
+static gboolean
+volume_has_work(const void *data, const Object *volume)
 {
-    ExternalAttacher *self = data;
-
-    (void)before;
-    if (after != NULL && attacher_volume_has_work(after, self->finalizer))
-        workers_add(self->volume_workers, after->key);
+    return attacher_volume_has_work(volume, ((const ExternalAttacher *)data)->finalizer);
 }
 
 /* ---- Start and end ---- */
@@ -350,44 +346,23 @@ make_finalizer(const ExternalAttacher *self)
     return strings_intern(self->base.strings, text);
 }
 
-static Workers *
-make_workers(ExternalAttacher *self, const char *name, PlanDecide sync)
-{
-    const ExternalAttacherOptions *options = self->options;
-    WorkersOptions workers = {
-        .name = name,
-        .n_workers = (unsigned)options->common.n_workers,
-        .limit = sidecar_rate_limit(&options->common),
-        .retry = TRUE,
-        .sync = sync,
-    };
-
-    return workers_new(&self->base, &workers);
-}
-
 /* The driver's capabilities are known, and the informers are synced. */
 static void
 start_working(void *data)
 {
     ExternalAttacher *self = data;
-    Process *process = self->base.process;
     CsiControllerCapabilities capabilities = sidecar_controller_capabilities(self->sidecar);
 
     self->attaches = sidecar_offers(self->sidecar, CSI_USE_ATTACH);
     self->passes_read_only = (capabilities & CSI_CONTROLLER_PUBLISH_READONLY) != 0;
     self->multi_writer = (capabilities & CSI_CONTROLLER_SINGLE_NODE_MULTI_WRITER) != 0;
-    self->attachment_workers = make_workers(self, "csi-attacher-va", decide_attachment);
-    self->volume_workers = make_workers(self, "csi-attacher-pv", decide_volume);
+    component_start(&self->base);
+}
 
-    self->csi_nodes = process_informer(process, KIND_CSI_NODE, NULL);
-    self->volumes = process_informer(process, KIND_VOLUME, NULL);
-    self->attachments = process_informer(process, KIND_ATTACHMENT, NULL);
-    self->attachments_by_volume =
-        informer_add_index(self->attachments, index_attachments_by_volume);
-    informer_add_handler(self->attachments, attachment_changed, self);
-    informer_add_handler(self->volumes, volume_changed, self);
-    if (sidecar_offers(self->sidecar, CSI_USE_COMPARE))
-        reconciler_start(self);
+static gboolean
+compares(const void *data)
+{
+    return sidecar_offers(((const ExternalAttacher *)data)->sidecar, CSI_USE_COMPARE);
 }
 
 static void
@@ -395,12 +370,10 @@ external_attacher_init(void *data)
 {
     ExternalAttacher *self = data;
 
-    self->options = self->base.options;
     self->tells_codes = process_gate(&external_attacher_process, self->options->feature_gates,
                                      "MutableCSINodeAllocatableCount");
     self->marks_first = !sidecar_is_since(&self->options->common, 4, 9, TRUE);
     self->finalizer = make_finalizer(self);
-    self->node_id_key = strings_intern(self->base.strings, ANNOTATION_NODE_ID);
     self->sidecar = sidecar_new(&(SidecarOptions){
         .component = &self->base,
         .n_sync_polls = 1, /* TIM-91 */
@@ -408,16 +381,29 @@ external_attacher_init(void *data)
     });
 }
 
-static void
-external_attacher_clear(void *data)
-{
-    ExternalAttacher *self = data;
-
-    sidecar_free(self->sidecar);
-    sim_ticker_free(self->reconciler);
-    g_clear_pointer(&self->published, g_hash_table_unref);
-    g_clear_pointer(&self->forced, g_hash_table_unref);
-}
+#define SELF ExternalAttacher
+static const ComponentPart parts[] = {
+    HAS_OPTIONS(options),
+    HAS_TEXT(node_id_key, ANNOTATION_NODE_ID),
+    HAS_STATE(sidecar, NULL, sidecar_free),
+    HAS_TABLE(published, (GDestroyNotify)string_list_unref),
+    HAS_TABLE(forced, NULL),
+    HAS_INFORMER(csi_nodes, KIND_CSI_NODE),
+    HAS_INFORMER(volumes, KIND_VOLUME),
+    HAS_INFORMER(attachments,
+                 KIND_ATTACHMENT,
+                 WITH_INDEX(attachments_by_volume, index_attachments_by_volume),
+                 .changed = attachment_changed),
+    HAS_INFORMER(volumes, KIND_VOLUME, WAKES_IF(volume_workers, volume_has_work)),
+    HAS_WORKERS(attachment_workers, "csi-attacher-va", decide_attachment, SIDECAR_WORKERS),
+    HAS_WORKERS(volume_workers, "csi-attacher-pv", decide_volume, SIDECAR_WORKERS),
+    PARTS_IF(compares), /* TIM-59 */
+    HAS_TICKER(reconciler,
+               "external-attacher/reconcile",
+               reconciler_pass,
+               .period_flag = offsetof(ExternalAttacherOptions, reconcile_sync),
+               .is_awake = TRUE),
+};
 
 #define AT(member) offsetof(ExternalAttacherOptions, member)
 
@@ -463,7 +449,8 @@ const ModelClass external_attacher_class = {
     .size = sizeof(ExternalAttacher),
     .client_qps = sidecar_client_qps,
     .rule_tables = RULE_TABLES(&attachment_rules, &attacher_attach_rules, &access_mode_rules),
+    PARTS(parts),
+    .starts_late = TRUE,
     .init = external_attacher_init,
-    .clear = external_attacher_clear,
     .apply_change = reconciler_apply,
 };

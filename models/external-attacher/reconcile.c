@@ -7,12 +7,6 @@
  * difference queues its attachment, even if that seems done; nothing is written here. */
 
 static void
-unref_list(void *list)
-{
-    string_list_unref(list);
-}
-
-static void
 list_entries(ExternalAttacher *self, const CsiResponse *response)
 {
     for (unsigned i = 0; i < response->n_entries; i++)
@@ -147,8 +141,8 @@ reconcile_over(void *data, Plan *plan, PlanEnd end, const char *message)
     sim_ticker_end_pass(self->reconciler, TRUE);
 }
 
-static gboolean
-reconcile_pass(void *data)
+gboolean
+reconciler_pass(void *data)
 {
     ExternalAttacher *self = data;
     PlanStart start = {
@@ -160,22 +154,4 @@ reconcile_pass(void *data)
     sim_ticker_begin_long_pass(self->reconciler);
     plan_start(&start);
     return TRUE;
-}
-
-/* TIM-59 */
-void
-reconciler_start(ExternalAttacher *self)
-{
-    SimTickerOptions options = {.name = "external-attacher/reconcile",
-                                .period = self->options->reconcile_sync,
-                                .cost = process_timing(self->base.process)->loop_pass,
-                                .order = self->base.order,
-                                .wait = WAIT_POLL,
-                                .pass = reconcile_pass,
-                                .self = self};
-
-    self->published = g_hash_table_new_full(NULL, NULL, NULL, unref_list);
-    self->forced = g_hash_table_new(NULL, NULL);
-    self->reconciler = sim_ticker_new(self->base.sim, &options);
-    sim_ticker_wake(self->reconciler);
 }

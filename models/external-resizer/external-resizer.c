@@ -248,25 +248,20 @@ find_uncertain_claims(ExternalResizer *self)
     }
 }
 
-/* RSZ-60. */
+/* RSZ-60. Only now: claims that grow have subscribed to volumes first. */
 static void
 start_modifying(ExternalResizer *self)
 {
-    const SidecarFlags *flags = &self->options->common;
-    const WorkersOptions workers = {
-        .name = "pvc-modify", /* both queues have one name in the original */
-        .n_workers = (unsigned)flags->n_workers,
-        .limit = sidecar_rate_limit(flags),
-        .retry = TRUE,
-        .sync = resizer_modify,
-    };
-
-    self->uncertain = g_hash_table_new(g_direct_hash, g_direct_equal);
-    self->modify_slow = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
     self->attributes_classes = process_informer(self->base.process, KIND_ATTRIBUTES_CLASS, NULL);
     resizer_watch_volumes(self);
     find_uncertain_claims(self);
-    self->modify_workers = workers_new(&self->base, &workers);
+    self->modify_workers = workers_new(
+        &self->base, &(WorkersOptions){
+                         .name = "pvc-modify", /* both queues have one name in the original */
+                         .retry = TRUE,
+                         .sync = resizer_modify,
+                         SIDECAR_WORKERS,
+                     });
     informer_add_handler(self->claims, class_of_claim_changed, self);
 }
 
@@ -276,24 +271,14 @@ static void
 start_working(void *data)
 {
     ExternalResizer *self = data;
-    const ExternalResizerOptions *options = self->options;
-    const WorkersOptions workers = {
-        .name = "pvc", /* the original puts the driver's name in front */
-        .n_workers = (unsigned)options->common.n_workers,
-        .limit = sidecar_rate_limit(&options->common),
-        .retry = FALSE, /* sync_done() does */
-        .sync = resizer_sync,
-        .done = sync_done,
-    };
 
     self->asks_controller = sidecar_offers(self->sidecar, CSI_USE_EXPAND);
     if (!sidecar_offers(self->sidecar, CSI_USE_MODIFY)) /* RSZ-20: the condition of all its calls */
         return;
     self->sweeps_from = sim_now(self->base.sim);
-    self->workers = workers_new(&self->base, &workers);
-    self->claims = process_informer(self->base.process, KIND_CLAIM, NULL);
-    informer_add_handler(self->claims, claim_changed, self);
-    if (process_gate(&external_resizer_process, options->feature_gates, "VolumeAttributesClass"))
+    component_start(&self->base);
+    if (process_gate(&external_resizer_process, self->options->feature_gates,
+                     "VolumeAttributesClass"))
         start_modifying(self);
 }
 
@@ -302,15 +287,10 @@ external_resizer_init(void *data)
 {
     ExternalResizer *self = data;
 
-    self->options = self->base.options;
     const char *gates = self->options->feature_gates;
     self->recovers =
         process_gate(&external_resizer_process, gates, "RecoverVolumeExpansionFailure");
     self->annotates = process_gate(&external_resizer_process, gates, "AnnotateFsResize");
-    self->delay_message = strings_intern(self->base.strings, "waits in the slow set");
-    self->final_errors = g_hash_table_new(g_direct_hash, g_direct_equal);
-    self->slow = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
-    self->in_use_errors = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
     self->sidecar = sidecar_new(&(SidecarOptions){
         .component = &self->base,
         .n_sync_polls = 1,
@@ -319,18 +299,20 @@ external_resizer_init(void *data)
     });
 }
 
-static void
-external_resizer_clear(void *data)
-{
-    ExternalResizer *self = data;
-
-    sidecar_free(self->sidecar);
-    g_hash_table_unref(self->final_errors);
-    g_hash_table_unref(self->slow);
-    g_hash_table_unref(self->in_use_errors);
-    g_clear_pointer(&self->uncertain, g_hash_table_unref);
-    g_clear_pointer(&self->modify_slow, g_hash_table_unref);
-}
+#define SELF ExternalResizer
+static const ComponentPart parts[] = {
+    HAS_OPTIONS(options),
+    HAS_TEXT(delay_message, "waits in the slow set"),
+    HAS_STATE(sidecar, NULL, sidecar_free),
+    HAS_TABLE(final_errors, NULL),
+    HAS_TABLE(slow, g_free),
+    HAS_TABLE(in_use_errors, g_free),
+    HAS_TABLE(uncertain, NULL),
+    HAS_TABLE(modify_slow, g_free),
+    HAS_INFORMER(claims, KIND_CLAIM, .changed = claim_changed),
+    /* The original puts the driver's name in front. sync_done() tries again. */
+    HAS_WORKERS_ONCE(workers, "pvc", resizer_sync, SIDECAR_WORKERS, .done = sync_done),
+};
 
 #define AT(member) offsetof(ExternalResizerOptions, member)
 
@@ -377,7 +359,8 @@ const ModelClass external_resizer_class = {
     .before_driver = ' ',
     .client_qps = sidecar_client_qps,
     .rule_tables = RULE_TABLES(&resizer_expand_rules, &resizer_size_rules, &resizer_modify_rules),
+    PARTS(parts),
+    .starts_late = TRUE,
     .init = external_resizer_init,
-    .clear = external_resizer_clear,
     .apply_change = apply_change,
 };

@@ -31,7 +31,7 @@ typedef struct {
     GHashTable *final_errors;  /* a set: the last call for it failed for good */
     GHashTable *slow;          /* -> SimTime *: infeasible; when it may be tried again (RSZ-36) */
     GHashTable *in_use_errors; /* -> ObjectUid *: expands only while no pod uses it (RSZ-32) */
-    /* The second controller; all NULL with the gate VolumeAttributesClass off (RSZ-60). */
+    /* The second controller; idle with the gate VolumeAttributesClass off (RSZ-60). */
     Informer *attributes_classes;
     Workers *modify_workers;
     GHashTable *uncertain;     /* a set: a change was under way at the start (RSZ-69) */

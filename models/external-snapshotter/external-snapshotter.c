@@ -110,30 +110,6 @@ resync_pass(void *data)
     return has_any;
 }
 
-static SimTicker *
-resync_new(ExternalSnapshotter *self)
-{
-    return sim_ticker_new(self->base.sim, &(SimTickerOptions){
-                                              .name = "external-snapshotter/resync",
-                                              .period = self->options->resync_period,
-                                              .cost = process_timing(self->base.process)->loop_pass,
-                                              .phase = self->options->resync_period,
-                                              .order = self->base.order,
-                                              .wait = WAIT_POLL,
-                                              .pass = resync_pass,
-                                              .self = self,
-                                          });
-}
-
-/* SNAP-89 */
-static void
-group_changed(void *data, const Object *before, const Object *after)
-{
-    ExternalSnapshotter *self = data;
-
-    workers_add(self->group.workers, (after != NULL ? after : before)->key);
-}
-
 static void
 apply_change(void *data, const PlanChange *change)
 {
@@ -154,52 +130,44 @@ apply_change(void *data, const PlanChange *change)
 
 /* ---- Start and end ---- */
 
-static void
-make_side(ExternalSnapshotter *self, ObjectKind kind, const char *queue)
+/* Else the real process ends and starts again and again. */
+static gboolean
+takes_snapshots(const void *data)
 {
-    const ExternalSnapshotterOptions *options = self->options;
-    const SnapshotKinds *kinds = snapshot_kinds_of(kind);
-    gboolean is_group = kind == KIND_GROUP_CONTENT;
-    SnapshotterSide *side = is_group ? &self->group : &self->single;
-    InformerIter iter;
-    const Object *content;
-
-    side->workers = workers_new(&self->base, &(WorkersOptions){
-                                                 .name = queue,
-                                                 .n_workers = (unsigned)options->common.n_workers,
-                                                 .limit = sidecar_rate_limit(&options->common),
-                                                 .retry = TRUE,
-                                                 .sync = snapshotter_sync,
-                                             });
-    side->classes = process_informer(self->base.process, kinds->class, NULL);
-    side->contents = process_informer(self->base.process, kinds->content, NULL);
-    informer_iter_init(&iter, side->contents);
-    while ((content = informer_iter_next(&iter)) != NULL)
-        object_store_update(side->store, content);
-    informer_add_handler(side->contents, is_group ? group_changed : content_changed, self);
+    return sidecar_offers(((const ExternalSnapshotter *)data)->sidecar, CSI_USE_CREATE_SNAPSHOT);
 }
 
 static gboolean
-handles_groups(const ExternalSnapshotter *self)
+resyncs(const void *data)
+{
+    const ExternalSnapshotter *self = data;
+
+    return takes_snapshots(self) && sidecar_is_since(&self->options->common, 8, 3, FALSE);
+}
+
+static gboolean
+has_gate(const ExternalSnapshotter *self)
 {
     return process_gate(&external_snapshotter_process, self->options->feature_gates,
                         "CSIVolumeGroupSnapshot");
 }
 
-/* The driver's capabilities are known. If it takes no snapshots, the real process ends and starts
- * again and again. */
+/* SNAP-90: also for a driver without groups. */
+static gboolean
+handles_groups(const void *data)
+{
+    return takes_snapshots(data) && has_gate(data);
+}
+
 static void
-start_working(void *data)
+filled(void *data)
 {
     ExternalSnapshotter *self = data;
 
-    if (!sidecar_offers(self->sidecar, CSI_USE_CREATE_SNAPSHOT))
-        return;
-    if (sidecar_is_since(&self->options->common, 8, 3, FALSE))
-        self->resync = resync_new(self);
-    make_side(self, KIND_SNAPSHOT_CONTENT, "csi-snapshotter-content");
-    if (handles_groups(self)) /* SNAP-90: also for a driver without groups */
-        make_side(self, KIND_GROUP_CONTENT, "csi-snapshotter-groupsnapshotcontent");
+    if (self->single.contents != NULL)
+        object_store_fill(self->single.store, self->single.contents);
+    if (self->group.contents != NULL)
+        object_store_fill(self->group.store, self->group.contents);
 }
 
 static void
@@ -207,27 +175,36 @@ init(void *data)
 {
     ExternalSnapshotter *self = data;
 
-    self->options = self->base.options;
-    self->single.store = object_store_new();
-    self->group.store = object_store_new();
     self->sidecar = sidecar_new(&(SidecarOptions){
         .component = &self->base,
         .n_sync_polls = 1,
-        .asks_groups = handles_groups(self),
-        .ready = start_working,
+        .asks_groups = has_gate(self),
+        .ready = component_start,
     });
 }
 
-static void
-clear(void *data)
-{
-    ExternalSnapshotter *self = data;
-
-    sidecar_free(self->sidecar);
-    sim_ticker_free(self->resync);
-    object_store_free(self->single.store);
-    object_store_free(self->group.store);
-}
+#define SELF ExternalSnapshotter
+static const ComponentPart parts[] = {
+    HAS_OPTIONS(options),
+    HAS_STATE(sidecar, NULL, sidecar_free),
+    HAS_STATE(single.store, object_store_new, object_store_free),
+    HAS_STATE(group.store, object_store_new, object_store_free),
+    PARTS_IF(takes_snapshots),
+    HAS_INFORMER(single.classes, KIND_SNAPSHOT_CLASS),
+    HAS_INFORMER(single.contents, KIND_SNAPSHOT_CONTENT, .changed = content_changed),
+    HAS_WORKERS(single.workers, "csi-snapshotter-content", snapshotter_sync, SIDECAR_WORKERS),
+    PARTS_IF(handles_groups),
+    HAS_INFORMER(group.classes, KIND_GROUP_CLASS),
+    HAS_INFORMER(group.contents, KIND_GROUP_CONTENT, WAKES(group.workers)), /* SNAP-89 */
+    HAS_WORKERS(
+        group.workers, "csi-snapshotter-groupsnapshotcontent", snapshotter_sync, SIDECAR_WORKERS),
+    PARTS_IF(resyncs),
+    HAS_TICKER(resync,
+               "external-snapshotter/resync",
+               resync_pass,
+               .period_flag = offsetof(ExternalSnapshotterOptions, resync_period),
+               .phase = ticker_phase_period),
+};
 
 #define AT(member) offsetof(ExternalSnapshotterOptions, member)
 
@@ -291,7 +268,9 @@ const ModelClass external_snapshotter_class = {
     .separate_event_client = TRUE,
     .client_qps = sidecar_client_qps,
     .rule_tables = RULE_TABLES(&snapshotter_content_rules),
+    PARTS(parts),
+    .starts_late = TRUE,
     .init = init,
-    .clear = clear,
+    .filled = filled,
     .apply_change = apply_change,
 };

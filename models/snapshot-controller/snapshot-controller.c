@@ -152,110 +152,82 @@ index_restores(InformerIndex *index, const Object *object, Objects *objects)
 
 /* ---- Start and end ---- */
 
-static Workers *
-make_workers(SnapshotController *self, const char *name, PlanDecide sync)
+static gboolean
+is_distributed(const void *data)
 {
-    const SnapshotControllerOptions *options = self->options;
-
-    return workers_new(&self->base, &(WorkersOptions){
-                                        .name = name,
-                                        .n_workers = (unsigned)options->worker_threads,
-                                        .limit = {.base = options->retry_interval_start,
-                                                  .max = options->retry_interval_max},
-                                        .retry = TRUE,
-                                        .sync = sync,
-    });
+    return ((const SnapshotController *)data)->options->enable_distributed_snapshotting;
 }
 
-static void
-fill_store(ObjectStore *store, const Informer *informer)
+static gboolean
+handles_groups(const void *data)
 {
-    InformerIter iter;
-    const Object *object;
-
-    informer_iter_init(&iter, informer);
-    while ((object = informer_iter_next(&iter)) != NULL)
-        object_store_update(store, object);
+    return process_gate(&snapshot_controller_process,
+                        ((const SnapshotController *)data)->options->feature_gates,
+                        "CSIVolumeGroupSnapshot");
 }
 
+/* SNAP-87: the copies of groups are not filled. */
 static void
-make_side(SnapshotController *self,
-          SnapshotSide *side,
-          ObjectKind kind,
-          const char *snapshot_queue,
-          const char *content_queue)
-{
-    const SnapshotKinds *kinds = snapshot_kinds_of(kind);
-    Process *process = self->base.process;
-
-    side->snapshot_store = object_store_new();
-    side->content_store = object_store_new();
-    side->snapshots = process_informer(process, kinds->snapshot, NULL);
-    side->contents = process_informer(process, kinds->content, NULL);
-    side->classes = process_informer(process, kinds->class, NULL);
-    side->snapshot_workers = make_workers(self, snapshot_queue, snapshot_controller_sync_snapshot);
-    side->content_workers = make_workers(self, content_queue, snapshot_controller_sync_content);
-}
-
-static void
-listen(SnapshotController *self, const SnapshotSide *side)
-{
-    informer_add_handler(side->snapshots, snapshot_changed, self);
-    informer_add_handler(side->contents, content_changed, self);
-}
-
-static void
-init(void *data)
-{
-    SnapshotController *self = data;
-    Process *process = self->base.process;
-
-    self->options = self->base.options;
-    make_side(self, &self->single, KIND_VOLUME_SNAPSHOT, "snapshot-controller-snapshot",
-              "snapshot-controller-content");
-    self->claims = process_informer(process, KIND_CLAIM, NULL);
-    if (self->options->enable_distributed_snapshotting)
-        self->nodes = process_informer(process, KIND_NODE, NULL);
-    self->snapshots_by_claim = informer_add_index(self->single.snapshots, index_by_claim);
-    self->restores = informer_add_index(self->claims, index_restores);
-    if (process_gate(&snapshot_controller_process, self->options->feature_gates,
-                     "CSIVolumeGroupSnapshot")) {
-        make_side(self, &self->group, KIND_GROUP_SNAPSHOT, "snapshot-controller-group-snapshot",
-                  "snapshot-controller-group-content");
-        self->volumes = process_informer(process, KIND_VOLUME, NULL);
-        self->snapshots_by_group = informer_add_index(self->single.snapshots, index_by_group);
-    }
-    self->resync =
-        sim_ticker_new(self->base.sim, &(SimTickerOptions){
-                                           .name = "snapshot-controller/resync",
-                                           .period = self->options->resync_period,
-                                           .cost = process_timing(self->base.process)->loop_pass,
-                                           .phase = self->options->resync_period,
-                                           .order = self->base.order,
-                                           .wait = WAIT_POLL,
-                                           .pass = resync_pass,
-                                           .self = self,
-                                       });
-    fill_store(self->single.snapshot_store, self->single.snapshots);
-    fill_store(self->single.content_store, self->single.contents);
-    listen(self, &self->single);
-    if (self->group.snapshots != NULL) /* SNAP-87: its copies are not filled */
-        listen(self, &self->group);
-}
-
-static void
-clear(void *data)
+filled(void *data)
 {
     SnapshotController *self = data;
 
-    sim_ticker_free(self->resync);
-    object_store_free(self->single.snapshot_store);
-    object_store_free(self->single.content_store);
-    object_store_free(self->group.snapshot_store);
-    object_store_free(self->group.content_store);
+    object_store_fill(self->single.snapshot_store, self->single.snapshots);
+    object_store_fill(self->single.content_store, self->single.contents);
 }
 
 #define AT(member) offsetof(SnapshotControllerOptions, member)
+
+static RateLimit
+rate_limit(const void *data)
+{
+    const SnapshotControllerOptions *options = data;
+
+    return (RateLimit){.base = options->retry_interval_start, .max = options->retry_interval_max};
+}
+
+#define SELF SnapshotController
+#define WORKERS .n_flag = AT(worker_threads), .limit_of = rate_limit
+#define SIDE(side, snapshot_kind, content_kind, class_kind, snapshot_queue, content_queue)         \
+    HAS_STATE(side.snapshot_store, object_store_new, object_store_free),                           \
+        HAS_STATE(side.content_store, object_store_new, object_store_free),                        \
+        HAS_INFORMER(side.snapshots, snapshot_kind, .changed = snapshot_changed),                  \
+        HAS_INFORMER(side.contents, content_kind, .changed = content_changed),                     \
+        HAS_INFORMER(side.classes, class_kind),                                                    \
+        HAS_WORKERS(side.snapshot_workers, snapshot_queue, snapshot_controller_sync_snapshot,      \
+                    WORKERS),                                                                      \
+        HAS_WORKERS(side.content_workers, content_queue, snapshot_controller_sync_content,         \
+                    WORKERS)
+
+static const ComponentPart parts[] = {
+    HAS_OPTIONS(options),
+    SIDE(single,
+         KIND_VOLUME_SNAPSHOT,
+         KIND_SNAPSHOT_CONTENT,
+         KIND_SNAPSHOT_CLASS,
+         "snapshot-controller-snapshot",
+         "snapshot-controller-content"),
+    HAS_INFORMER(claims, KIND_CLAIM, WITH_INDEX(restores, index_restores)),
+    HAS_INFORMER(
+        single.snapshots, KIND_VOLUME_SNAPSHOT, WITH_INDEX(snapshots_by_claim, index_by_claim)),
+    HAS_TICKER(resync,
+               "snapshot-controller/resync",
+               resync_pass,
+               .period_flag = AT(resync_period),
+               .phase = ticker_phase_period),
+    PARTS_IF(is_distributed),
+    HAS_INFORMER(nodes, KIND_NODE),
+    PARTS_IF(handles_groups),
+    SIDE(group,
+         KIND_GROUP_SNAPSHOT,
+         KIND_GROUP_CONTENT,
+         KIND_GROUP_CLASS,
+         "snapshot-controller-group-snapshot",
+         "snapshot-controller-group-content"),
+    HAS_INFORMER(volumes, KIND_VOLUME),
+    HAS_INFORMER(
+        single.snapshots, KIND_VOLUME_SNAPSHOT, WITH_INDEX(snapshots_by_group, index_by_group)),
+};
 
 static const ProcessFlag flags[] = {
     {"kube-api-qps",                    FLAG_NUMBER,   AT(kube_api_qps),                    "5",
@@ -328,7 +300,7 @@ const ModelClass snapshot_controller_class = {
                                &snapshot_deletion_rules,
                                &group_deletion_rules,
                                &content_sync_rules),
-    .init = init,
-    .clear = clear,
+    PARTS(parts),
+    .filled = filled,
     .apply_change = apply_change,
 };

@@ -51,6 +51,17 @@ object_store_update(ObjectStore *self, const Object *object)
 }
 
 void
+object_store_fill(ObjectStore *self, const Informer *informer)
+{
+    InformerIter iter;
+    const Object *object;
+
+    informer_iter_init(&iter, informer);
+    while ((object = informer_iter_next(&iter)) != NULL)
+        object_store_update(self, object);
+}
+
+void
 object_store_remove(ObjectStore *self, const ObjectKey *key)
 {
     g_hash_table_remove(self->copies, key);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "models/api/object.h"
+#include "models/client/informer.h"
 
 /* A controller's own copies beside its informers (API-77, SNAP-1). Right after a write the copy is
  * newer than the informer's; after a deletion only the copy is left. */
@@ -17,4 +17,6 @@ const Object *object_store_get(const ObjectStore *self, const ObjectKey *key);
 gboolean object_store_is_newer(const ObjectStore *self, const Object *object);
 /* Keeps @object (referenced), unless the copy is newer. */
 void object_store_update(ObjectStore *self, const Object *object);
+/* The same for all that @informer has. */
+void object_store_fill(ObjectStore *self, const Informer *informer);
 void object_store_remove(ObjectStore *self, const ObjectKey *key);

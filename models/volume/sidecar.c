@@ -321,8 +321,10 @@ sidecar_is_since(const SidecarFlags *flags, unsigned major, unsigned minor, gboo
 }
 
 RateLimit
-sidecar_rate_limit(const SidecarFlags *flags)
+sidecar_rate_limit(const void *options)
 {
+    const SidecarFlags *flags = options;
+
     return (RateLimit){.base = flags->retry_interval_start, .max = flags->retry_interval_max};
 }
 

@@ -80,8 +80,10 @@ sidecar_is_since(const SidecarFlags *flags, unsigned major, unsigned minor, gboo
 
 /* For ModelClass.client_qps. @options: of a sidecar */
 double sidecar_client_qps(const void *options, unsigned *burst);
-/* The wait after a failure, for WorkersOptions.limit. */
-RateLimit sidecar_rate_limit(const SidecarFlags *flags);
+/* The wait after a failure, for WorkersOptions.limit_of. @options: of a sidecar */
+RateLimit sidecar_rate_limit(const void *options);
+/* As many workers as the flags say, and their limit; in a row of parts. */
+#define SIDECAR_WORKERS .n_flag = offsetof(SidecarFlags, n_workers), .limit_of = sidecar_rate_limit
 
 /* --extra-create-metadata, --extra-modify-metadata: @parameters with the names of claim and volume.
  * Returns: (owned) */

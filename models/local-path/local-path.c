@@ -373,14 +373,10 @@ decide_claim(const void *data, Plan *plan)
     g_assert_not_reached();
 }
 
-static void
-claim_changed(void *data, const Object *before, const Object *after)
+static gboolean
+claim_is_wanted(const void *self, const Object *claim)
 {
-    LocalPath *self = data;
-
-    (void)before;
-    if (after != NULL && is_wanted(self, CLAIM_CONST(after)))
-        workers_add(self->claim_workers, after->key);
+    return is_wanted(self, CLAIM_CONST(claim));
 }
 
 /* ---- Volumes ---- */
@@ -392,12 +388,14 @@ node_of(const Volume *volume)
 }
 
 static gboolean
-is_to_go(const LocalPath *self, const Volume *volume)
+is_to_go(const void *data, const Object *object)
 {
+    const LocalPath *self = data;
+    const Volume *volume = VOLUME_CONST(object);
+
     return volume->phase == VOLUME_RELEASED && volume->reclaim_policy == RECLAIM_DELETE &&
-           !object_is_deleted(&volume->meta) && node_of(volume) != NULL &&
-           object_annotation(&volume->meta, ANNOTATION_PROVISIONED_BY) ==
-               self->options->provisioner_name;
+           !object_is_deleted(object) && node_of(volume) != NULL &&
+           object_annotation(object, ANNOTATION_PROVISIONED_BY) == self->options->provisioner_name;
 }
 
 static void
@@ -431,21 +429,11 @@ decide_volume(const void *data, Plan *plan)
     const Object *volume = informer_get(self->volumes, plan_key(plan));
 
     plan_because(plan, "LOC-35");
-    if (volume == NULL || !is_to_go(self, VOLUME_CONST(volume)))
+    if (volume == NULL || !is_to_go(self, volume))
         return;
     plan_get(plan, objects_key(self->base.objects, KIND_NODE, NULL, node_of(VOLUME_CONST(volume))),
              PLAN_DECIDE);
     plan_then(plan, decide_node_read);
-}
-
-static void
-volume_changed(void *data, const Object *before, const Object *after)
-{
-    LocalPath *self = data;
-
-    (void)before;
-    if (after != NULL && is_to_go(self, VOLUME_CONST(after)))
-        workers_add(self->volume_workers, after->key);
 }
 
 static const Object *
@@ -458,38 +446,6 @@ subject(const LocalPath *self, const Plan *plan)
 
 /* ---- Start ---- */
 
-static Workers *
-new_workers(LocalPath *self, const char *name, PlanDecide sync)
-{
-    return workers_new(&self->base, &(WorkersOptions){
-                                        .name = name,
-                                        .n_workers = (unsigned)self->options->n_workers,
- /* LOC-37 */
-                                        .limit = {.base = 15 * SIM_SECOND,
-                                                  .max = 1000 * SIM_SECOND,
-                                                  .bucket_qps = 10,
-                                                  .bucket_burst = 100},
-                                        .retry = TRUE,
-                                        .retries_max = 15,
-                                        .sync = sync,
-    });
-}
-
-static void
-init(void *data)
-{
-    LocalPath *self = data;
-
-    self->options = self->base.options;
-    self->classes = process_informer(self->base.process, KIND_STORAGE_CLASS, NULL);
-    self->claims = process_informer(self->base.process, KIND_CLAIM, NULL);
-    self->volumes = process_informer(self->base.process, KIND_VOLUME, NULL);
-    self->claim_workers = new_workers(self, "claims", decide_claim);
-    self->volume_workers = new_workers(self, "volumes", decide_volume);
-    informer_add_handler(self->claims, claim_changed, self);
-    informer_add_handler(self->volumes, volume_changed, self);
-}
-
 static double
 client_qps(const void *options, unsigned *burst)
 {
@@ -499,6 +455,23 @@ client_qps(const void *options, unsigned *burst)
 }
 
 #define AT(member) offsetof(LocalPathOptions, member)
+
+#define SELF LocalPath
+#define WORKERS                                                                                    \
+    .n_flag = AT(n_workers), .retries_max = 15,                                                    \
+    .limit = {.base = 15 * SIM_SECOND,                                                             \
+              .max = 1000 * SIM_SECOND,                                                            \
+              .bucket_qps = 10,                                                                    \
+              .bucket_burst = 100} /* LOC-37 */
+
+static const ComponentPart parts[] = {
+    HAS_OPTIONS(options),
+    HAS_INFORMER(classes, KIND_STORAGE_CLASS),
+    HAS_INFORMER(claims, KIND_CLAIM, WAKES_IF(claim_workers, claim_is_wanted)),
+    HAS_INFORMER(volumes, KIND_VOLUME, WAKES_IF(volume_workers, is_to_go)),
+    HAS_WORKERS(claim_workers, "claims", decide_claim, WORKERS),
+    HAS_WORKERS(volume_workers, "volumes", decide_volume, WORKERS),
+};
 
 /* clang-format off */
 static const ProcessFlag flags[] = {
@@ -533,5 +506,5 @@ const ModelClass local_path_class = {
     .event_style = EVENTS_CORE,
     .client_qps = client_qps,
     .rule_tables = RULE_TABLES(&claim_rules),
-    .init = init,
+    PARTS(parts),
 };

@@ -303,35 +303,15 @@ init(void *data)
     LocalStatic *self = data;
     ObjectKey *node = objects_key(self->base.objects, KIND_NODE, NULL, self->base.node_name);
 
-    self->options = self->base.options;
-    self->cleaning = g_hash_table_new_full(NULL, NULL, NULL, cleaning_free);
-    self->loop =
-        sim_ticker_new(self->base.sim, &(SimTickerOptions){
-                                           .name = "local-static-provisioner/discovery",
-                                           .period = MAX(self->options->discovery_period, SIM_MS),
-                                           .cost = process_timing(self->base.process)->loop_pass,
-                                           .order = self->base.order,
-                                           .wait = WAIT_POLL,
-                                           .pass = pass,
-                                           .self = self,
-                                       });
     self->node = informer_new_of(self->base.process, node, node->hash);
-    self->classes = process_informer(self->base.process, KIND_STORAGE_CLASS, NULL);
-    self->volumes = process_informer(self->base.process, KIND_VOLUME, NULL);
-    informer_add_handler(self->node, other_changed, self);
-    informer_add_handler(self->classes, other_changed, self);
-    informer_add_handler(self->volumes, volume_changed, self);
-    sim_ticker_wake(self->loop);
 }
 
 static void
-clear(void *data)
+filled(void *data)
 {
     LocalStatic *self = data;
 
-    sim_ticker_free(self->loop);
-    informer_free(self->node);
-    g_clear_pointer(&self->cleaning, g_hash_table_unref);
+    informer_add_handler(self->node, other_changed, self);
 }
 
 static double
@@ -343,6 +323,20 @@ client_qps(const void *options, unsigned *burst)
 }
 
 #define AT(member) offsetof(LocalStaticOptions, member)
+
+#define SELF LocalStatic
+static const ComponentPart parts[] = {
+    HAS_OPTIONS(options),
+    HAS_STATE(node, NULL, informer_free),
+    HAS_TABLE(cleaning, cleaning_free),
+    HAS_INFORMER(classes, KIND_STORAGE_CLASS, .changed = other_changed),
+    HAS_INFORMER(volumes, KIND_VOLUME, .changed = volume_changed),
+    HAS_TICKER(loop,
+               "local-static-provisioner/discovery",
+               pass,
+               .period_flag = AT(discovery_period),
+               .is_awake = TRUE),
+};
 
 /* clang-format off */
 static const ProcessFlag flags[] = {
@@ -373,7 +367,8 @@ const ModelClass local_static_class = {
     .size = sizeof(LocalStatic),
     .client_qps = client_qps,
     .rule_tables = RULE_TABLES(&released_rules),
+    PARTS(parts),
     .init = init,
-    .clear = clear,
+    .filled = filled,
     .apply_change = apply_change,
 };

@@ -157,22 +157,12 @@ volume_changed(void *data, const Object *before, const Object *after)
         workers_add(self->workers, after->key);
 }
 
-static void
-init(void *data)
-{
-    LocalVolumeAgent *self = data;
-
-    self->finalizer = strings_intern(self->base.strings, FINALIZER_LOCAL_VOLUME);
-    self->workers = workers_new(&self->base, &(WorkersOptions){
-                                                 .name = "ZV",
-                                                 .n_workers = N_WORKERS,
-                                                 .limit = rate_limit_default,
-                                                 .retry = TRUE,
-                                                 .sync = decide_sync,
-                                             });
-    self->volumes = process_informer(self->base.process, KIND_LOCAL_VOLUME, NULL);
-    informer_add_handler(self->volumes, volume_changed, self);
-}
+#define SELF LocalVolumeAgent
+static const ComponentPart parts[] = {
+    HAS_TEXT(finalizer, FINALIZER_LOCAL_VOLUME),
+    HAS_INFORMER(volumes, KIND_LOCAL_VOLUME, .changed = volume_changed),
+    HAS_WORKERS(workers, "ZV", decide_sync, .n_workers = N_WORKERS),
+};
 
 static gboolean
 runs_on_nodes(const void *options)
@@ -200,5 +190,5 @@ const ModelClass local_volume_agent_class = {
     .process = &local_volume_agent_process,
     .size = sizeof(LocalVolumeAgent),
     .rule_tables = RULE_TABLES(&agent_rules),
-    .init = init,
+    PARTS(parts),
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/external-health-monitor/monitor.h"
+#include "models/external-health-monitor/external-health-monitor.h"
 #include "tests/sim/test-list.h"
 
 #include "tests/sidecar/world-asserts.h"

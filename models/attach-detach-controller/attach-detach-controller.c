@@ -94,35 +94,15 @@ apply_change(void *data, const PlanChange *change)
     }
 }
 
-static void
-init_informers(AttachDetachController *self)
-{
-    Process *process = self->base.process;
-
-    self->pods = process_informer(process, KIND_POD, NULL);
-    self->nodes = process_informer(process, KIND_NODE, NULL);
-    self->claims = process_informer(process, KIND_CLAIM, NULL);
-    self->volumes = process_informer(process, KIND_VOLUME, NULL);
-    self->attachments = process_informer(process, KIND_ATTACHMENT, NULL);
-    self->csi_drivers = process_informer(process, KIND_CSI_DRIVER, NULL);
-    self->pods_by_claim = informer_add_index(self->pods, index_pods_by_claim);
-}
-
 /* ADC-25: the informers are synced. */
 static void
-init(void *data)
+filled(void *data)
 {
     AttachDetachController *self = data;
 
-    init_informers(self);
     self->operations = operations_new(&self->base, BACKOFF_FIRST, BACKOFF_MAX);
-    self->claim_queue =
-        workers_new(&self->base, &(WorkersOptions){.name = "pvcs",
-                                                   .n_workers = 1,
-                                                   .limit = rate_limit_default,
-                                                   .retry = TRUE,
-                                                   .sync = adc_decide_claim}); /* ADC-5 */
-    adc_state_init(self);
+    self->detach_order = sim_stream(self->base.sim, "attach-detach-controller/detach order");
+    self->reports = g_array_new(FALSE, FALSE, sizeof(NodeReport));
     adc_reconciler_start(self);
     adc_populator_start(self);
     informer_add_handler(self->nodes, adc_node_changed, self);
@@ -141,11 +121,32 @@ clear(void *data)
     AttachDetachController *self = data;
 
     sim_cancel(self->base.sim, self->verification.timer);
-    sim_ticker_free(self->reconciler);
-    sim_ticker_free(self->populator);
-    operations_free(self->operations);
-    adc_state_clear(self);
+    adc_cancel_timers(self);
 }
+
+#define SELF AttachDetachController
+static const ComponentPart parts[] = {
+    HAS_STATE(reconciler, NULL, sim_ticker_free),
+    HAS_STATE(populator, NULL, sim_ticker_free),
+    HAS_STATE(operations, NULL, operations_free),
+    HAS_TABLE(pairs_by_attachment, NULL),
+    HAS_TABLE(volumes_by_name, attach_volume_free),
+    HAS_TABLE(nodes_by_name, attach_node_free),
+    HAS_TABLE(unresolved, NULL),
+    HAS_ARRAY(queued, NULL),
+    HAS_ARRAY(nodes_to_update, NULL),
+    HAS_ARRAY(stale, NULL),
+    HAS_STATE(looking_at, NULL, g_ptr_array_unref),
+    HAS_STATE(reports, NULL, g_array_unref),
+    HAS_STATE(flex_drivers, flex_drivers_new, flex_drivers_free),
+    HAS_INFORMER(pods, KIND_POD, WITH_INDEX(pods_by_claim, index_pods_by_claim)),
+    HAS_INFORMER(nodes, KIND_NODE),
+    HAS_INFORMER(claims, KIND_CLAIM),
+    HAS_INFORMER(volumes, KIND_VOLUME),
+    HAS_INFORMER(attachments, KIND_ATTACHMENT),
+    HAS_INFORMER(csi_drivers, KIND_CSI_DRIVER),
+    HAS_WORKERS(claim_queue, "pvcs", adc_decide_claim, .n_workers = 1), /* ADC-5 */
+};
 
 /* ADC-6: a client of its own, whose bucket its Events share. */
 const ModelClass attach_detach_controller_class = {
@@ -156,7 +157,8 @@ const ModelClass attach_detach_controller_class = {
     .client_qps = kube_controller_manager_client_qps,
     .rule_tables = RULE_TABLES(
         &adc_detach_rules, &adc_attach_rules, &adc_look_rules, &adc_end_rules, &adc_pod_rules),
-    .init = init,
+    PARTS(parts),
+    .filled = filled,
     .clear = clear,
     .apply_change = apply_change,
 };

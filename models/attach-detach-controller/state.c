@@ -17,8 +17,8 @@ pair_free(AttachPair *pair)
     g_free(pair);
 }
 
-static void
-volume_free(void *data)
+void
+attach_volume_free(void *data)
 {
     AttachVolume *volume = data;
 
@@ -29,8 +29,8 @@ volume_free(void *data)
     g_free(volume);
 }
 
-static void
-node_free(void *data)
+void
+attach_node_free(void *data)
 {
     AttachNode *node = data;
 
@@ -40,21 +40,6 @@ node_free(void *data)
     string_list_unref(node->report);
     g_ptr_array_unref(node->pairs);
     g_free(node);
-}
-
-void
-adc_state_init(AttachDetachController *self)
-{
-    self->volumes_by_name = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, volume_free);
-    self->nodes_by_name = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, node_free);
-    self->pairs_by_attachment = g_hash_table_new(g_direct_hash, g_direct_equal);
-    self->queued = g_ptr_array_new();
-    self->detach_order = sim_stream(self->base.sim, "attach-detach-controller/detach order");
-    self->nodes_to_update = g_ptr_array_new();
-    self->reports = g_array_new(FALSE, FALSE, sizeof(NodeReport));
-    self->unresolved = g_hash_table_new(g_direct_hash, g_direct_equal);
-    self->stale = g_ptr_array_new();
-    self->flex_drivers = flex_drivers_new();
 }
 
 AttachNode *
@@ -69,31 +54,14 @@ adc_next_node(const AttachDetachController *self, uint32_t *slot)
     return NULL;
 }
 
-/* Timers point at pairs. */
-static void
-cancel_timers(AttachDetachController *self, GPtrArray *pairs)
-{
-    for (unsigned i = 0; i < pairs->len; i++)
-        sim_cancel(self->base.sim, ((AttachPair *)pairs->pdata[i])->timer);
-}
-
 void
-adc_state_clear(AttachDetachController *self)
+adc_cancel_timers(AttachDetachController *self)
 {
     AttachNode *node;
 
     for (uint32_t slot = 0; (node = adc_next_node(self, &slot)) != NULL;)
-        cancel_timers(self, node->pairs);
-    g_hash_table_unref(self->pairs_by_attachment);
-    g_hash_table_unref(self->volumes_by_name);
-    g_hash_table_unref(self->nodes_by_name);
-    g_ptr_array_unref(self->queued);
-    g_ptr_array_unref(self->nodes_to_update);
-    g_array_unref(self->reports);
-    g_hash_table_unref(self->unresolved);
-    g_ptr_array_unref(self->stale);
-    flex_drivers_free(self->flex_drivers);
-    g_clear_pointer(&self->looking_at, g_ptr_array_unref);
+        for (unsigned i = 0; i < node->pairs->len; i++)
+            sim_cancel(self->base.sim, ((AttachPair *)node->pairs->pdata[i])->timer);
 }
 
 AttachNode *
@@ -115,7 +83,7 @@ adc_node(AttachDetachController *self, const char *name)
         node->pairs = g_ptr_array_new();
         g_hash_table_insert(self->nodes_by_name, (void *)name, node);
         objects_key(self->base.objects, KIND_NODE, NULL,
-                    name); /* so that adc_state_clear() finds it */
+                    name); /* so that adc_cancel_timers() finds it */
     }
     return node;
 }

@@ -147,8 +147,10 @@ attach_pair_is_wanted(const AttachPair *pair)
     return pair->pods != NULL;
 }
 
-void adc_state_init(AttachDetachController *self);
-void adc_state_clear(AttachDetachController *self);
+void attach_volume_free(void *volume);
+void attach_node_free(void *node);
+/* At the end: timers point at pairs. */
+void adc_cancel_timers(AttachDetachController *self);
 AttachNode *adc_node(AttachDetachController *self, const char *name); /* made if it is new */
 AttachNode *adc_find_node(const AttachDetachController *self, const char *name);
 /* Walks over all nodes in the order of their keys. @slot: 0 at first. Returns: NULL: the end */

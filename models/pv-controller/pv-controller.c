@@ -8,6 +8,7 @@
 #define IN_TREE_PREFIX                                                                             \
     "kubernetes.io/" /* provisioners within Kubernetes; CSI drivers have other names */
 
+#define RESYNC "pv-controller/resync"
 #define BACKOFF_FIRST (500 * SIM_MS)   /* PVC-12 */
 #define BACKOFF_MAX (122 * SIM_SECOND) /* PVC-12: 2 min 2 s */
 
@@ -180,21 +181,16 @@ pv_controller_apply_change(void *component, const PlanChange *change)
         sim_ticker_wake(self->resync);
 }
 
-/* PVC-2: all kinds of events are handled alike. PVC-1: no other objects are watched. */
-static void
-object_event(void *component, const Object *before, const Object *after)
-{
-    enqueue(component, (after == NULL ? before : after)->key);
-}
-
-/* The cache may know it as waiting for its claim: not this version. */
+/* PVC-2: all kinds of events are handled alike. The cache may know the volume as waiting for its
+ * claim: not this version. */
 static void
 volume_event(void *component, const Object *before, const Object *after)
 {
     PvController *self = component;
+    const ObjectKey *key = (after == NULL ? before : after)->key;
 
-    pv_cache_end_wait(self->cache, (after == NULL ? before : after)->key);
-    object_event(component, before, after);
+    pv_cache_end_wait(self->cache, key);
+    enqueue(self, key);
 }
 
 static void
@@ -315,38 +311,6 @@ resync_pass(void *component)
     return again;
 }
 
-/* TIM-54: a controller that runs already has its phase; one that starts now resyncs at once
- * (PVC-3). */
-static SimTime
-draw_resync_phase(const PvController *self, SimTime period)
-{
-    SimStream stream = sim_stream(self->base.sim, "pv-controller/resync");
-
-    if (self->base.started_late)
-        return 0;
-    return (SimTime)sim_random_below(stream, 0, 0, (uint64_t)period);
-}
-
-static SimTicker *
-resync_ticker_new(PvController *self)
-{
-    const KubeControllerManagerOptions *options = self->base.options;
-    SimTime period = MAX(options->pvclaimbinder_sync_period, 1 * SIM_MS);
-    SimTickerOptions ticker = {
-        .name = "pv-controller/resync",
-        .period = period,
-        .cost = process_timing(self->base.process)->loop_pass,
-        .phase = draw_resync_phase(self, period),
-        .order = self->base.order,
-        .wait = WAIT_POLL,
-        .pass = resync_pass,
-        .self = self,
-    };
-
-    self->resync_label = sim_label(self->base.sim, ticker.name);
-    return sim_ticker_new(self->base.sim, &ticker);
-}
-
 static void
 copy_informer(PvController *self, const Informer *informer)
 {
@@ -394,66 +358,60 @@ worker_new(PvController *self,
     return workers_new(&self->base, &options);
 }
 
-static Words
-words_intern(Strings *strings)
-{
-    return (Words){
-        .yes = strings_intern(strings, "yes"),
-        .bound_by_controller = strings_intern(strings, ANNOTATION_BOUND_BY_CONTROLLER),
-        .bind_completed = strings_intern(strings, ANNOTATION_BIND_COMPLETED),
-        .storage_provisioner = strings_intern(strings, ANNOTATION_STORAGE_PROVISIONER),
-        .beta_storage_provisioner = strings_intern(strings, ANNOTATION_BETA_STORAGE_PROVISIONER),
-        .provisioned_by = strings_intern(strings, ANNOTATION_PROVISIONED_BY),
-        .migrated_to = strings_intern(strings, ANNOTATION_MIGRATED_TO),
-        .in_tree_finalizer = strings_intern(strings, FINALIZER_IN_TREE_DELETION),
-        .provisioner_finalizer = strings_intern(strings, FINALIZER_PROVISIONER),
-    };
-}
-
 static void
 pv_controller_init(void *component)
 {
     PvController *self = component;
-    const Cluster *cluster = self->base.cluster;
-    Process *process = self->base.process;
 
-    self->release = cluster_release(cluster);
+    self->release = cluster_release(self->base.cluster);
     self->attributes_classes = release_has_gate(self->release, "VolumeAttributesClass");
-    self->words = words_intern(self->base.strings);
-    self->cache = pv_cache_new();
-    self->gone_scrub_pods = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
     self->operation_times = pv_operation_times_new(self);
     self->operations = operations_new(&self->base, BACKOFF_FIRST, BACKOFF_MAX);
     self->claim_workers = worker_new(self, "claims", pv_controller_sync_claim, NULL);
     self->volume_workers =
         worker_new(self, "volumes", pv_controller_sync_volume, sync_volume_at_once);
-    self->classes = process_informer(process, KIND_STORAGE_CLASS, NULL);
-    self->pods = process_informer(process, KIND_POD, NULL);
-    self->nodes = process_informer(process, KIND_NODE, NULL);
-    self->pods_by_claim = informer_add_index(self->pods, index_pods_by_claim);
-    self->volumes = process_informer(process, KIND_VOLUME, NULL);
-    self->claims = process_informer(process, KIND_CLAIM, NULL);
-    copy_informer(self, self->volumes);
-    copy_informer(self, self->claims);
-    self->resync = resync_ticker_new(self);
-    if (!pv_cache_is_at_rest(self->cache))
-        sim_ticker_wake(self->resync);
-    informer_add_handler(self->volumes, volume_event, self);
-    informer_add_handler(self->claims, object_event, self);
-    informer_add_handler(self->pods, pv_recycler_event, self);
 }
 
 static void
-pv_controller_clear(void *component)
+pv_controller_filled(void *component)
 {
     PvController *self = component;
 
-    g_clear_pointer(&self->resync, sim_ticker_free);
-    g_clear_pointer(&self->operations, operations_free);
-    g_clear_pointer(&self->cache, pv_cache_free);
-    g_clear_pointer(&self->gone_scrub_pods, g_hash_table_unref);
-    g_clear_pointer(&self->operation_times, g_hash_table_unref);
+    copy_informer(self, self->volumes);
+    copy_informer(self, self->claims);
+    self->resync_label = sim_label(self->base.sim, RESYNC);
+    if (!pv_cache_is_at_rest(self->cache))
+        sim_ticker_wake(self->resync);
 }
+
+#define SELF PvController
+static const ComponentPart parts[] = {
+    HAS_TEXT(words.yes, "yes"),
+    HAS_TEXT(words.bound_by_controller, ANNOTATION_BOUND_BY_CONTROLLER),
+    HAS_TEXT(words.bind_completed, ANNOTATION_BIND_COMPLETED),
+    HAS_TEXT(words.storage_provisioner, ANNOTATION_STORAGE_PROVISIONER),
+    HAS_TEXT(words.beta_storage_provisioner, ANNOTATION_BETA_STORAGE_PROVISIONER),
+    HAS_TEXT(words.provisioned_by, ANNOTATION_PROVISIONED_BY),
+    HAS_TEXT(words.migrated_to, ANNOTATION_MIGRATED_TO),
+    HAS_TEXT(words.in_tree_finalizer, FINALIZER_IN_TREE_DELETION),
+    HAS_TEXT(words.provisioner_finalizer, FINALIZER_PROVISIONER),
+    HAS_STATE(operations, NULL, operations_free),
+    HAS_STATE(cache, pv_cache_new, pv_cache_free),
+    HAS_TABLE(gone_scrub_pods, g_free),
+    HAS_STATE(operation_times, NULL, g_hash_table_unref),
+    HAS_INFORMER(classes, KIND_STORAGE_CLASS),
+    HAS_INFORMER(pods, KIND_POD, WITH_INDEX(pods_by_claim, index_pods_by_claim)),
+    HAS_INFORMER(nodes, KIND_NODE),
+    HAS_INFORMER(volumes, KIND_VOLUME, .changed = volume_event),
+    HAS_INFORMER(claims, KIND_CLAIM, WAKES(claim_workers)),
+    HAS_INFORMER(pods, KIND_POD, .changed = pv_recycler_event),
+    /* TIM-54; one that starts later resyncs at once (PVC-3). */
+    HAS_TICKER(resync,
+               RESYNC,
+               resync_pass,
+               .period_flag = KCM_FLAG(pvclaimbinder_sync_period),
+               .phase = ticker_phase_drawn),
+};
 
 PvCache *
 pv_controller_cache(void *component)
@@ -488,7 +446,8 @@ const ModelClass pv_controller_class = {
                                &pv_policy_rules,
                                &pv_delete_rules,
                                &pv_recycle_rules),
+    PARTS(parts),
     .init = pv_controller_init,
-    .clear = pv_controller_clear,
+    .filled = pv_controller_filled,
     .apply_change = pv_controller_apply_change,
 };

@@ -7,8 +7,9 @@
 
 #define IDENTITY_NUMBERS 10000 /* the second part of the identity is 0..9999 */
 #define LABEL_LENGTH_MAX 63
-#define UNSAVED_WORKERS 4       /* PROV-18 */
-#define NAMESPACE "kube-system" /* the usual value of the environment's NAMESPACE (CAP-3) */
+#define RESYNC_PERIOD (15 * SIM_MINUTE) /* of the claims' informer on a node */
+#define UNSAVED_WORKERS 4               /* PROV-18 */
+#define NAMESPACE "kube-system"         /* the usual value of the environment's NAMESPACE (CAP-3) */
 
 /* ---- What the informers tell ---- */
 
@@ -324,11 +325,7 @@ make_names(ExternalProvisioner *self)
                         (unsigned)sim_random_below(stream, driver, start, IDENTITY_NUMBERS),
                         self->base.driver_name, self->base.node_name != NULL ? "-" : "",
                         self->base.node_name != NULL ? self->base.node_name : "");
-    self->identity_key = strings_intern(strings, "storage.kubernetes.io/csiProvisionerIdentity");
-    self->provisioned_by_key = strings_intern(strings, ANNOTATION_PROVISIONED_BY);
-    self->finalizer = strings_intern(strings, FINALIZER_PROVISIONER);
     self->finalizers = string_list_new(&self->finalizer, 1);
-    self->clone_finalizer = strings_intern(strings, FINALIZER_CLONE);
     self->has_own_names = strcmp(self->options->volume_name_prefix, "pvc") != 0 ||
                           self->options->volume_name_uuid_length >= 0;
 
@@ -349,53 +346,6 @@ make_names(ExternalProvisioner *self)
         EVENTS_CORE);
 }
 
-static WorkersOptions
-worker_options(const ExternalProvisioner *self,
-               const char *name,
-               int32_t n_workers,
-               PlanDecide sync)
-{
-    return (WorkersOptions){
-        .name = name,
-        .n_workers = (unsigned)n_workers,
-        .limit = sidecar_rate_limit(&self->options->common),
-        .retry = TRUE,
-        .sync = sync,
-    };
-}
-
-static void
-make_queues(ExternalProvisioner *self)
-{
-    WorkersOptions unsaved = {.name = "unsavedpvs",
-                              .n_workers = UNSAVED_WORKERS,
-                              .limit = rate_limit_default,
-                              .retry = TRUE,
-                              .sync = decide_unsaved};
-
-    const ExternalProvisionerOptions *options = self->options;
-
-    WorkersOptions claims = worker_options(self, "claims", options->common.n_workers, decide_claim),
-                   volumes =
-                       worker_options(self, "volumes", options->common.n_workers, decide_volume);
-
-    claims.done = claim_plan_over;
-    volumes.fails_again = provisioner_fails_again;
-    self->claim_workers = workers_new(&self->base, &claims);
-    self->volume_workers = workers_new(&self->base, &volumes);
-    self->unsaved_workers = workers_new(&self->base, &unsaved);
-}
-
-static void
-subscribe_topology(ExternalProvisioner *self)
-{
-    self->nodes = process_informer(self->base.process, KIND_NODE, NULL);
-    self->csi_nodes = process_informer(self->base.process, KIND_CSI_NODE, NULL);
-    topology_init(&self->topology, self->base.driver_name);
-    informer_add_handler(self->nodes, node_changed, self);
-    informer_add_handler(self->csi_nodes, csi_node_changed, self);
-}
-
 /* Returns: (owned): a further client, with a token bucket of its own */
 static ApiClient *
 make_client(const ExternalProvisioner *self, const char *name, double qps, int32_t burst)
@@ -404,24 +354,6 @@ make_client(const ExternalProvisioner *self, const char *name, double qps, int32
 
     return api_client_new(self->base.process, strings_intern(self->base.strings, name),
                           unlimited ? API_CLIENT_UNLIMITED : qps, (unsigned)burst);
-}
-
-/* Snapshots and clones, where the driver has them. */
-static void
-start_sources(ExternalProvisioner *self, CsiControllerCapabilities capabilities)
-{
-    const ExternalProvisionerOptions *options = self->options;
-
-    if (capabilities & CSI_CONTROLLER_CREATE_DELETE_SNAPSHOT)
-        self->snapshot_client =
-            make_client(self, "external-provisioner/snapshots", options->common.kube_api_qps,
-                        options->common.kube_api_burst);
-    if ((capabilities & CSI_CONTROLLER_CLONE_VOLUME) == 0)
-        return;
-    self->clones = informer_add_index(self->claims, index_clones);
-    WorkersOptions clones = worker_options(
-        self, "clone-protection", options->cloning_protection_threads, decide_clone_source);
-    self->clone_workers = workers_new(&self->base, &clones);
 }
 
 /* CAP-3: the value of the label that says who manages a capacity object. */
@@ -465,46 +397,71 @@ start_capacity(ExternalProvisioner *self)
     self->capacity = capacity_new(&capacity);
 }
 
+static gboolean
+has_gate(const ExternalProvisioner *self, const char *name)
+{
+    return process_gate(&external_provisioner_process, self->options->feature_gates, name);
+}
+
+static gboolean
+driver_has(const ExternalProvisioner *self, CsiControllerCapabilities capability)
+{
+    return (sidecar_controller_capabilities(self->sidecar) & capability) != 0;
+}
+
 /* The driver's capabilities are known, and the informers are synced. */
 static void
 start_working(void *data)
 {
     ExternalProvisioner *self = data;
-    Process *process = self->base.process;
-    CsiControllerCapabilities capabilities = sidecar_controller_capabilities(self->sidecar);
+    const SidecarFlags *flags = &self->options->common;
 
-    self->has_topology =
-        (sidecar_plugin_capabilities(self->sidecar) &
-         CSI_PLUGIN_VOLUME_ACCESSIBILITY_CONSTRAINTS) != 0 &&
-        process_gate(&external_provisioner_process, self->options->feature_gates, "Topology");
-    self->keeps_volumes = process_gate(&external_provisioner_process, self->options->feature_gates,
-                                       "HonorPVReclaimPolicy");
-    self->attributes_classes = process_gate(&external_provisioner_process,
-                                            self->options->feature_gates, "VolumeAttributesClass");
-    self->multi_writer = (capabilities & CSI_CONTROLLER_SINGLE_NODE_MULTI_WRITER) != 0;
-
-    make_queues(self);
-    self->classes = process_informer(process, KIND_STORAGE_CLASS, NULL);
-    informer_add_handler(self->classes, class_changed, self);
+    self->has_topology = (sidecar_plugin_capabilities(self->sidecar) &
+                          CSI_PLUGIN_VOLUME_ACCESSIBILITY_CONSTRAINTS) != 0 &&
+                         has_gate(self, "Topology");
+    self->keeps_volumes = has_gate(self, "HonorPVReclaimPolicy");
+    self->attributes_classes = has_gate(self, "VolumeAttributesClass");
+    self->multi_writer = driver_has(self, CSI_CONTROLLER_SINGLE_NODE_MULTI_WRITER);
     if (self->base.node_name != NULL)
         provisioner_know_node(self);
     else if (self->has_topology)
-        subscribe_topology(self);
-    if (capabilities & CSI_CONTROLLER_PUBLISH_UNPUBLISH_VOLUME) {
-        self->attachments = process_informer(process, KIND_ATTACHMENT, NULL);
-        self->attachments_by_volume =
-            informer_add_index(self->attachments, index_attachments_by_volume);
-    }
-    if (process_gate(&external_provisioner_process, self->options->feature_gates,
-                     "CrossNamespaceVolumeDataSource"))
-        self->grants = process_informer(process, KIND_REFERENCE_GRANT, NULL);
-    self->claims = process_informer(process, KIND_CLAIM, NULL);
-    self->volumes = process_informer(process, KIND_VOLUME, NULL);
-    start_sources(self, capabilities);
-    informer_add_handler(self->claims, claim_changed, self);
-    informer_add_handler(self->volumes, volume_changed, self);
+        topology_init(&self->topology, self->base.driver_name);
+    if (driver_has(self, CSI_CONTROLLER_CREATE_DELETE_SNAPSHOT))
+        self->snapshot_client = make_client(self, "external-provisioner/snapshots",
+                                            flags->kube_api_qps, flags->kube_api_burst);
+    component_start(self);
     if (self->options->enable_capacity)
         start_capacity(self);
+}
+
+static gboolean
+runs_on_node(const void *data)
+{
+    return ((const ExternalProvisioner *)data)->base.node_name != NULL;
+}
+
+static gboolean
+watches_nodes(const void *data)
+{
+    return !runs_on_node(data) && ((const ExternalProvisioner *)data)->has_topology;
+}
+
+static gboolean
+publishes(const void *data)
+{
+    return driver_has(data, CSI_CONTROLLER_PUBLISH_UNPUBLISH_VOLUME);
+}
+
+static gboolean
+clones(const void *data)
+{
+    return driver_has(data, CSI_CONTROLLER_CLONE_VOLUME);
+}
+
+static gboolean
+reads_grants(const void *data)
+{
+    return has_gate(data, "CrossNamespaceVolumeDataSource");
 }
 
 static void
@@ -512,23 +469,14 @@ external_provisioner_init(void *data)
 {
     ExternalProvisioner *self = data;
 
-    self->options = self->base.options;
     self->claim_records.element_size = sizeof(ClaimRecord);
     self->claim_records.cold = self->claim_keys.cold = sim_cold(self->base.sim);
     self->claim_keys.element_size = sizeof(const ObjectKey *);
     self->found_attached.element_size = sizeof(uint8_t);
-    self->attempts = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, attempt_free);
-    self->in_progress = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, unref_object);
     if (sidecar_is_since(&self->options->common, 6, 0, FALSE)) {
         self->infeasible = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
         self->places = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, place_free);
     }
-    self->unsaved = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, unref_object);
-    self->overwritten = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, unref_object);
-    self->owner_tries =
-        g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, owner_tries_free);
-    self->class_infos = g_ptr_array_new_with_free_func((GDestroyNotify)class_info_free);
-    self->old_class_infos = g_ptr_array_new_with_free_func((GDestroyNotify)class_info_free);
     make_names(self);
     self->sidecar = sidecar_new(&(SidecarOptions){
         .component = &self->base,
@@ -544,31 +492,71 @@ external_provisioner_clear(void *data)
 {
     ExternalProvisioner *self = data;
 
-    sidecar_free(self->sidecar);
-    capacity_free(self->capacity);
-    api_client_free(self->capacity_client);
-    api_client_free(self->snapshot_client);
     topology_clear(&self->topology);
     sim_slots_clear(&self->claim_records);
     sim_slots_clear(&self->claim_keys);
     sim_slots_clear(&self->found_attached);
-    g_hash_table_unref(self->attempts);
-    g_hash_table_unref(self->in_progress);
-    g_clear_pointer(&self->infeasible, g_hash_table_unref);
-    g_clear_pointer(&self->places, g_hash_table_unref);
-    g_hash_table_unref(self->unsaved);
-    g_hash_table_unref(self->overwritten);
-    g_hash_table_unref(self->owner_tries);
-    sim_ticker_free(self->resync);
-    if (self->own_node != NULL) {
-        object_unref(&self->own_node->meta);
-        object_unref(&self->own_csi_node->meta);
-    }
-    g_ptr_array_unref(self->class_infos);
-    g_ptr_array_unref(self->old_class_infos);
-    string_map_unref(self->annotations);
-    string_list_unref(self->finalizers);
 }
+
+#define SELF ExternalProvisioner
+static const ComponentPart parts[] = {
+    HAS_OPTIONS(options),
+    HAS_TEXT(identity_key, "storage.kubernetes.io/csiProvisionerIdentity"),
+    HAS_TEXT(provisioned_by_key, ANNOTATION_PROVISIONED_BY),
+    HAS_TEXT(finalizer, FINALIZER_PROVISIONER),
+    HAS_TEXT(clone_finalizer, FINALIZER_CLONE),
+    HAS_STATE(sidecar, NULL, sidecar_free),
+    HAS_STATE(capacity, NULL, capacity_free),
+    HAS_STATE(capacity_client, NULL, api_client_free),
+    HAS_STATE(snapshot_client, NULL, api_client_free),
+    HAS_TABLE(attempts, attempt_free),
+    HAS_TABLE(in_progress, unref_object),
+    HAS_STATE(infeasible, NULL, g_hash_table_unref),
+    HAS_STATE(places, NULL, g_hash_table_unref),
+    HAS_TABLE(unsaved, unref_object),
+    HAS_TABLE(overwritten, unref_object),
+    HAS_TABLE(owner_tries, owner_tries_free),
+    HAS_STATE(own_node, NULL, unref_object),
+    HAS_STATE(own_csi_node, NULL, unref_object),
+    HAS_ARRAY(class_infos, (GDestroyNotify)class_info_free),
+    HAS_ARRAY(old_class_infos, (GDestroyNotify)class_info_free),
+    HAS_STATE(annotations, NULL, string_map_unref),
+    HAS_STATE(finalizers, NULL, string_list_unref),
+    HAS_INFORMER(classes, KIND_STORAGE_CLASS, .changed = class_changed),
+    PARTS_IF(watches_nodes),
+    HAS_INFORMER(nodes, KIND_NODE, .changed = node_changed),
+    HAS_INFORMER(csi_nodes, KIND_CSI_NODE, .changed = csi_node_changed),
+    PARTS_IF(publishes),
+    HAS_INFORMER(attachments,
+                 KIND_ATTACHMENT,
+                 WITH_INDEX(attachments_by_volume, index_attachments_by_volume)),
+    PARTS_IF(reads_grants),
+    HAS_INFORMER(grants, KIND_REFERENCE_GRANT),
+    PARTS_IF(NULL),
+    HAS_INFORMER(claims, KIND_CLAIM, .changed = claim_changed),
+    HAS_INFORMER(volumes, KIND_VOLUME, .changed = volume_changed),
+    HAS_WORKERS(claim_workers, "claims", decide_claim, SIDECAR_WORKERS, .done = claim_plan_over),
+    HAS_WORKERS(volume_workers,
+                "volumes",
+                decide_volume,
+                SIDECAR_WORKERS,
+                .fails_again = provisioner_fails_again),
+    HAS_WORKERS(unsaved_workers, "unsavedpvs", decide_unsaved, .n_workers = UNSAVED_WORKERS),
+    PARTS_IF(clones),
+    HAS_INFORMER(claims, KIND_CLAIM, WITH_INDEX(clones, index_clones)),
+    HAS_WORKERS(clone_workers,
+                "clone-protection",
+                decide_clone_source,
+                .n_flag = offsetof(ExternalProvisionerOptions, cloning_protection_threads),
+                .limit_of = sidecar_rate_limit),
+    PARTS_IF(runs_on_node),
+    HAS_TICKER(resync,
+               "external-provisioner/resync",
+               provisioner_resync_pass,
+               .period = RESYNC_PERIOD,
+               .phase = ticker_phase_period,
+               .number = 1),
+};
 
 #define AT(member) offsetof(ExternalProvisionerOptions, member)
 
@@ -664,6 +652,8 @@ const ModelClass external_provisioner_class = {
                                &provisioner_clone_rules,
                                &topology_rules,
                                &provisioner_volume_rules),
+    PARTS(parts),
+    .starts_late = TRUE,
     .init = external_provisioner_init,
     .clear = external_provisioner_clear,
     .apply_change = apply_change,

@@ -4,15 +4,14 @@
 /* One provisioner on each node (--node-deployment): how one of them becomes the owner of a claim.
  * becomeOwner() and checkCapacity() in external-provisioner's pkg/controller/controller.go. */
 
-#define GRAIN 100                            /* NODE-2: looks in a base delay */
-#define LEAST_GRAIN (10 * SIM_MS)            /* ... at most so often */
-#define RESYNC_PERIOD (15 * 60 * SIM_SECOND) /* of the claims' informer */
+#define GRAIN 100                 /* NODE-2: looks in a base delay */
+#define LEAST_GRAIN (10 * SIM_MS) /* ... at most so often */
 
 /* ---- Claims that nobody has taken (NODE-3) ---- */
 
 /* Nothing else would bring these claims back. */
-static gboolean
-resync_pass(void *data)
+gboolean
+provisioner_resync_pass(void *data)
 {
     ExternalProvisioner *self = data;
     gboolean any = FALSE;
@@ -28,21 +27,6 @@ resync_pass(void *data)
         workers_add(self->claim_workers, provisioner_claim_record(self, claim->key)->volume);
     }
     return any;
-}
-
-static SimTicker *
-resync_new(ExternalProvisioner *self)
-{
-    return sim_ticker_new(self->base.sim, &(SimTickerOptions){
-                                              .name = "external-provisioner/resync",
-                                              .period = RESYNC_PERIOD,
-                                              .cost = process_timing(self->base.process)->loop_pass,
-                                              .phase = RESYNC_PERIOD,
-                                              .order = self->base.order + 1,
-                                              .wait = WAIT_POLL,
-                                              .pass = resync_pass,
-                                              .self = self,
-                                          });
 }
 
 /* ---- The node, as the driver told at the start (NODE-6) ---- */
@@ -67,7 +51,6 @@ provisioner_know_node(ExternalProvisioner *self)
     csi_node_set_driver(CSI_NODE(csi_node), entry.name, &entry);
     self->own_node = NODE(node);
     self->own_csi_node = CSI_NODE(csi_node);
-    self->resync = resync_new(self);
     topology_init(&self->topology, self->base.driver_name);
     topology_csi_node_changed(&self->topology, NULL, self->own_csi_node, NULL);
     topology_node_changed(&self->topology, NULL, self->own_node);

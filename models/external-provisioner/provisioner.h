@@ -175,8 +175,8 @@ StringMap *class_pass_parameters(const StringMap *parameters, char **error);
 
 /* ---- node-deployment.c: NODE ---- */
 
-/* Takes the node from the driver's NodeGetInfo. Call it when the queues are there, before the two
- * functions below. */
+gboolean provisioner_resync_pass(void *self); /* of the ticker (NODE-3) */
+/* Takes the node from the driver's NodeGetInfo. Call it before the two functions below. */
 void provisioner_know_node(ExternalProvisioner *self);
 /* @name: interned. Returns: NULL: not there, or, on a node, another node */
 const Node *provisioner_node(const ExternalProvisioner *self, const char *name);

@@ -150,11 +150,8 @@ static const ComponentPart parts[] = {
 
 /* ADC-6: a client of its own, whose bucket its Events share. */
 const ModelClass attach_detach_controller_class = {
-    .name = "attachdetach-controller",
-    .process = &kube_controller_manager_process,
-    .size = sizeof(AttachDetachController),
+    KCM_MODEL("attachdetach-controller"),
     .event_source = "attachdetach-controller",
-    .client_qps = kube_controller_manager_client_qps,
     .rule_tables = RULE_TABLES(
         &adc_detach_rules, &adc_attach_rules, &adc_look_rules, &adc_end_rules, &adc_pod_rules),
     PARTS(parts),

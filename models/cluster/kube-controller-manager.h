@@ -33,3 +33,7 @@ typedef struct {
 
 extern const ProcessClass kube_controller_manager_process;
 double kube_controller_manager_client_qps(const void *options, unsigned *burst);
+/* The members of a ModelClass that all its controllers have; a few have another client_qps. */
+#define KCM_MODEL(model_name)                                                                      \
+    .name = model_name, .process = &kube_controller_manager_process,                               \
+    .client_qps = kube_controller_manager_client_qps

@@ -76,8 +76,8 @@ typedef struct {
     };
 } ComponentPart;
 
-/* The value of ModelClass.parts. */
-#define PARTS(array) .parts = (array), .n_parts = G_N_ELEMENTS(array)
+/* The members of a ModelClass that tell what it consists of. */
+#define PARTS(array) .size = sizeof(SELF), .parts = (array), .n_parts = G_N_ELEMENTS(array)
 
 /* clang-format off */
 #define PART_AT(type, member) .what = PART_##type, .at = offsetof(SELF, member)

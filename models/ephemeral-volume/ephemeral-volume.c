@@ -174,12 +174,9 @@ static const ComponentPart parts[] = {
 };
 
 const ModelClass ephemeral_volume_class = {
-    .name = "ephemeral-volume-controller",
-    .process = &kube_controller_manager_process,
-    .size = sizeof(EphemeralVolume),
+    KCM_MODEL("ephemeral-volume-controller"),
     .event_source = "ephemeral_volume",
     .event_style = EVENTS_CORE,
-    .client_qps = kube_controller_manager_client_qps,
     .rule_tables = RULE_TABLES(&claim_rules),
     PARTS(parts),
 };

@@ -186,12 +186,9 @@ static const ComponentPart parts[] = {
 };
 
 const ModelClass expand_controller_class = {
-    .name = "expand-controller",
-    .process = &kube_controller_manager_process,
-    .size = sizeof(ExpandController),
+    KCM_MODEL("expand-controller"),
     .event_source = "volume_expand",
     .event_style = EVENTS_CORE,
-    .client_qps = kube_controller_manager_client_qps,
     .rule_tables = RULE_TABLES(&expand_rules, &expand_recovery_rules),
     PARTS(parts),
     .apply_change = expand_controller_apply_change,

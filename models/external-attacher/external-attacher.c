@@ -446,7 +446,6 @@ const ProcessClass external_attacher_process = {
 const ModelClass external_attacher_class = {
     .name = "external-attacher",
     .process = &external_attacher_process,
-    .size = sizeof(ExternalAttacher),
     .client_qps = sidecar_client_qps,
     .rule_tables = RULE_TABLES(&attachment_rules, &attacher_attach_rules, &access_mode_rules),
     PARTS(parts),

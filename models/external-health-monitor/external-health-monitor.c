@@ -504,7 +504,6 @@ const ProcessClass external_health_monitor_process = {
 const ModelClass external_health_monitor_class = {
     .name = "external-health-monitor-controller",
     .process = &external_health_monitor_process,
-    .size = sizeof(ExternalHealthMonitor),
     .event_source = "csi-pv-monitor-controller", /* EHM-5 */
     .event_style = EVENTS_CORE,
     .before_driver = '-',

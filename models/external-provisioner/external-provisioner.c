@@ -643,7 +643,6 @@ const ProcessClass external_provisioner_process = {
 const ModelClass external_provisioner_class = {
     .name = "external-provisioner",
     .process = &external_provisioner_process,
-    .size = sizeof(ExternalProvisioner),
     .event_source = "external-provisioner",
     .event_style = EVENTS_CORE,
     .client_qps = sidecar_client_qps,

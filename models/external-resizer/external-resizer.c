@@ -353,7 +353,6 @@ const ProcessClass external_resizer_process = {
 const ModelClass external_resizer_class = {
     .name = "external-resizer",
     .process = &external_resizer_process,
-    .size = sizeof(ExternalResizer),
     .event_source = "external-resizer",
     .event_style = EVENTS_CORE,
     .before_driver = ' ',

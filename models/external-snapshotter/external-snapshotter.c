@@ -261,7 +261,6 @@ const ProcessClass external_snapshotter_process = {
 const ModelClass external_snapshotter_class = {
     .name = "external-snapshotter",
     .process = &external_snapshotter_process,
-    .size = sizeof(ExternalSnapshotter),
     .event_source = "csi-snapshotter",
     .event_style = EVENTS_CORE,
     .before_driver = ' ',

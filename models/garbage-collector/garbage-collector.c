@@ -477,7 +477,6 @@ static const ComponentPart parts[] = {
 const ModelClass garbage_collector_class = {
     .name = "generic-garbage-collector",
     .process = &kube_controller_manager_process,
-    .size = sizeof(GarbageCollector),
     .client_qps = client_qps,
     .rule_tables = RULE_TABLES(&dependent_rules),
     PARTS(parts),

@@ -501,7 +501,6 @@ const ProcessClass local_path_process = {
 const ModelClass local_path_class = {
     .name = "local-path-provisioner",
     .process = &local_path_process,
-    .size = sizeof(LocalPath),
     .event_source = "rancher.io/local-path",
     .event_style = EVENTS_CORE,
     .client_qps = client_qps,

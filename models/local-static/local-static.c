@@ -364,7 +364,6 @@ const ProcessClass local_static_process = {
 const ModelClass local_static_class = {
     .name = "local-static-provisioner",
     .process = &local_static_process,
-    .size = sizeof(LocalStatic),
     .client_qps = client_qps,
     .rule_tables = RULE_TABLES(&released_rules),
     PARTS(parts),

@@ -188,7 +188,6 @@ const ProcessClass local_volume_agent_process = {
 const ModelClass local_volume_agent_class = {
     .name = "local-volume-agent",
     .process = &local_volume_agent_process,
-    .size = sizeof(LocalVolumeAgent),
     .rule_tables = RULE_TABLES(&agent_rules),
     PARTS(parts),
 };

@@ -271,7 +271,6 @@ static const ComponentPart parts[] = {
 const ModelClass namespace_controller_class = {
     .name = "namespace-controller",
     .process = &kube_controller_manager_process,
-    .size = sizeof(NamespaceController),
     .client_qps = client_qps,
     PARTS(parts),
 };

@@ -731,12 +731,9 @@ static const ComponentPart parts[] = {
 };
 
 const ModelClass node_lifecycle_class = {
-    .name = "node-controller",
-    .process = &kube_controller_manager_process,
-    .size = sizeof(NodeLifecycle),
+    KCM_MODEL("node-controller"),
     .event_source = "node-controller",
     .event_style = EVENTS_CORE,
-    .client_qps = kube_controller_manager_client_qps,
     .rule_tables =
         RULE_TABLES(&node_pass_rules, &node_grace_rules, &node_zone_rules, &node_rate_rules),
     PARTS(parts),

@@ -343,10 +343,7 @@ static const ComponentPart parts[] = {
 };
 
 const ModelClass pod_gc_class = {
-    .name = "pod-garbage-collector",
-    .process = &kube_controller_manager_process,
-    .size = sizeof(PodGc),
-    .client_qps = kube_controller_manager_client_qps,
+    KCM_MODEL("pod-garbage-collector"),
     .rule_tables = RULE_TABLES(&pod_rules),
     PARTS(parts),
 };

@@ -387,12 +387,9 @@ static const ComponentPart parts[] = {
 };
 
 const ModelClass taint_eviction_class = {
-    .name = "taint-eviction-controller",
-    .process = &kube_controller_manager_process,
-    .size = sizeof(TaintEviction),
+    KCM_MODEL("taint-eviction-controller"),
     .event_source = "taint-eviction-controller",
     .event_style = EVENTS_CORE,
-    .client_qps = kube_controller_manager_client_qps,
     .rule_tables = RULE_TABLES(&pod_rules),
     PARTS(parts),
     .init = init,

@@ -431,12 +431,9 @@ pv_controller_hold(void *component)
 }
 
 const ModelClass pv_controller_class = {
-    .name = "persistent-volume-binder",
-    .process = &kube_controller_manager_process,
-    .size = sizeof(PvController),
+    KCM_MODEL("persistent-volume-binder"),
     .event_source = "persistentvolume-controller",
     .event_style = EVENTS_CORE,
-    .client_qps = kube_controller_manager_client_qps,
     .rule_tables = RULE_TABLES(&unbound_claim_rules,
                                &bound_claim_rules,
                                &volume_rules,

@@ -74,10 +74,7 @@ static const ComponentPart parts[] = {
 };
 
 const ModelClass pv_protection_class = {
-    .name = "pv-protection-controller",
-    .process = &kube_controller_manager_process,
-    .size = sizeof(PvProtection),
-    .client_qps = kube_controller_manager_client_qps,
+    KCM_MODEL("pv-protection-controller"),
     .rule_tables = RULE_TABLES(&volume_rules),
     PARTS(parts),
 };

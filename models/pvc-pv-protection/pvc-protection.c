@@ -438,10 +438,7 @@ static const ComponentPart parts[] = {
 };
 
 const ModelClass pvc_protection_class = {
-    .name = "pvc-protection-controller",
-    .process = &kube_controller_manager_process,
-    .size = sizeof(PvcProtection),
-    .client_qps = kube_controller_manager_client_qps,
+    KCM_MODEL("pvc-protection-controller"),
     .rule_tables = RULE_TABLES(&claim_rules),
     PARTS(parts),
     .init = pvc_protection_init,

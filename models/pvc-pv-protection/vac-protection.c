@@ -116,10 +116,7 @@ static const ComponentPart parts[] = {
 };
 
 const ModelClass vac_protection_class = {
-    .name = "vac-protection-controller",
-    .process = &kube_controller_manager_process,
-    .size = sizeof(VacProtection),
-    .client_qps = kube_controller_manager_client_qps,
+    KCM_MODEL("vac-protection-controller"),
     .rule_tables = RULE_TABLES(&class_rules),
     PARTS(parts),
 };

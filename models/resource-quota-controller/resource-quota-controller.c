@@ -384,10 +384,7 @@ static const ComponentPart parts[] = {
 };
 
 const ModelClass resource_quota_controller_class = {
-    .name = "resourcequota-controller",
-    .process = &kube_controller_manager_process,
-    .size = sizeof(QuotaController),
-    .client_qps = kube_controller_manager_client_qps,
+    KCM_MODEL("resourcequota-controller"),
     .rule_tables = RULE_TABLES(&change_rules),
     PARTS(parts),
 };

@@ -287,7 +287,6 @@ client_qps(const void *data, unsigned *burst)
 const ModelClass snapshot_controller_class = {
     .name = "snapshot-controller",
     .process = &snapshot_controller_process,
-    .size = sizeof(SnapshotController),
     .event_source = "snapshot-controller",
     .event_style = EVENTS_CORE,
     .separate_event_client = TRUE,

@@ -715,11 +715,8 @@ static const ComponentPart parts[] = {
 };
 
 const ModelClass cron_job_controller_class = {
-    .name = "cronjob-controller",
-    .process = &kube_controller_manager_process,
-    .size = sizeof(CronJobController),
+    KCM_MODEL("cronjob-controller"),
     .event_source = "cronjob-controller",
-    .client_qps = kube_controller_manager_client_qps,
     PARTS(parts),
     .rule_tables = (const RuleTable *const[]){&due_rules, NULL},
 };

@@ -204,11 +204,8 @@ static const ComponentPart parts[] = {
 };
 
 const ModelClass daemon_set_controller_class = {
-    .name = "daemonset-controller",
-    .process = &kube_controller_manager_process,
-    .size = sizeof(DaemonSetController),
+    KCM_MODEL("daemonset-controller"),
     .event_source = "daemonset-controller",
-    .client_qps = kube_controller_manager_client_qps,
     PARTS(parts),
     .apply_change = apply_change,
     .rule_tables = (const RuleTable *const[]){&daemon_fit_rules, &daemon_pod_rules,

@@ -192,11 +192,8 @@ static const ComponentPart parts[] = {
 };
 
 const ModelClass deployment_controller_class = {
-    .name = "deployment-controller",
-    .process = &kube_controller_manager_process,
-    .size = sizeof(DeploymentController),
+    KCM_MODEL("deployment-controller"),
     .event_source = "deployment-controller",
-    .client_qps = kube_controller_manager_client_qps,
     PARTS(parts),
     .rule_tables = (const RuleTable *const[]){&deployment_rollout_rules, &deployment_progress_rules,
                                               &deployment_scaling_rules, NULL},

@@ -291,11 +291,8 @@ static const ComponentPart parts[] = {
 };
 
 const ModelClass disruption_controller_class = {
-    .name = "disruption-controller",
-    .process = &kube_controller_manager_process,
-    .size = sizeof(DisruptionController),
+    KCM_MODEL("disruption-controller"),
     .event_source = "controllermanager",
-    .client_qps = kube_controller_manager_client_qps,
     PARTS(parts),
     .filled = filled,
     .rule_tables = (const RuleTable *const[]){&count_rules, NULL},

@@ -277,11 +277,8 @@ static const ComponentPart parts[] = {
 };
 
 const ModelClass job_controller_class = {
-    .name = "job-controller",
-    .process = &kube_controller_manager_process,
-    .size = sizeof(JobController),
+    KCM_MODEL("job-controller"),
     .event_source = "job-controller",
-    .client_qps = kube_controller_manager_client_qps,
     PARTS(parts),
     .apply_change = apply_change,
     .rule_tables = (const RuleTable *const[]){&job_end_rules, &job_manage_rules, &job_index_rules,

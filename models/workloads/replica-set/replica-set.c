@@ -345,22 +345,16 @@ static const ComponentPart controller_parts[] = {
     PARTS_OF(KIND_REPLICATION_CONTROLLER, "replicationmanager")};
 
 const ModelClass replica_set_controller_class = {
-    .name = "replicaset-controller",
-    .process = &kube_controller_manager_process,
-    .size = sizeof(ReplicaSetController),
+    KCM_MODEL("replicaset-controller"),
     .event_source = "replicaset-controller",
-    .client_qps = kube_controller_manager_client_qps,
     PARTS(set_parts),
     .apply_change = apply_change,
     .rule_tables = (const RuleTable *const[]){&manage_rules, NULL},
 };
 
 const ModelClass replication_controller_class = {
-    .name = "replication-controller",
-    .process = &kube_controller_manager_process,
-    .size = sizeof(ReplicaSetController),
+    KCM_MODEL("replication-controller"),
     .event_source = "replication-controller",
-    .client_qps = kube_controller_manager_client_qps,
     PARTS(controller_parts),
     .apply_change = apply_change,
 };

@@ -322,11 +322,8 @@ static const ComponentPart parts[] = {
 };
 
 const ModelClass stateful_set_controller_class = {
-    .name = "statefulset-controller",
-    .process = &kube_controller_manager_process,
-    .size = sizeof(StatefulSetController),
+    KCM_MODEL("statefulset-controller"),
     .event_source = "statefulset-controller",
-    .client_qps = kube_controller_manager_client_qps,
     PARTS(parts),
     .apply_change = apply_change,
     .rule_tables = (const RuleTable *const[]){&stateful_replica_rules, &stateful_condemned_rules,

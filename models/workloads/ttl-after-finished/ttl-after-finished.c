@@ -113,10 +113,7 @@ static const ComponentPart parts[] = {
 };
 
 const ModelClass ttl_after_finished_class = {
-    .name = "ttl-after-finished-controller",
-    .process = &kube_controller_manager_process,
-    .size = sizeof(TtlController),
-    .client_qps = kube_controller_manager_client_qps,
+    KCM_MODEL("ttl-after-finished-controller"),
     PARTS(parts),
     .rule_tables = (const RuleTable *const[]){&ttl_rules, NULL},
 };

@@ -35,6 +35,20 @@ next_selecting(InformerIter *iter, const Object *object)
 }
 
 void
+wake_selecting(Workers *workers, const Informer *owners, const Object *object, SimTime delay)
+{
+    InformerIter iter;
+    const Object *owner;
+
+    informer_iter_init(&iter, owners);
+    while ((owner = next_selecting(&iter, object)) != NULL)
+        if (delay == 0)
+            workers_add(workers, owner->key);
+        else
+            work_queue_add_after(workers_queue(workers), (ObjectKey *)owner->key, delay);
+}
+
+void
 wake_when_available(Workers *workers,
                     const ObjectKey *owner,
                     int32_t min_ready_s,
@@ -99,17 +113,6 @@ own_pod_changed(const OwnerController *self,
                             sim_now(self->base.sim));
 }
 
-static void
-wake_adopters(const OwnerController *self, const Object *pod)
-{
-    InformerIter iter;
-    const Object *owner;
-
-    informer_iter_init(&iter, self->owners);
-    while (pod->labels != NULL && (owner = next_selecting(&iter, pod)) != NULL)
-        workers_add(self->workers, owner->key);
-}
-
 void
 owned_pod_changed(void *controller, const Object *before, const Object *after)
 {
@@ -127,6 +130,7 @@ owned_pod_changed(void *controller, const Object *before, const Object *after)
     else if (is != NULL)
         own_pod_changed(self, is, before, after);
     else if (object_controller(after) == NULL && !object_is_deleted(after) &&
+             after->labels != NULL &&
              (before == NULL || was != NULL || !string_map_equal(before->labels, after->labels)))
-        wake_adopters(self, after);
+        wake_selecting(self->workers, self->owners, after, 0);
 }

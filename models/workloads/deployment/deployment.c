@@ -23,17 +23,6 @@ sync_clear(void *data)
 /* ---- Handlers ---- */
 
 static void
-orphan_set_changed(DeploymentController *self, const Object *set)
-{
-    InformerIter iter;
-    const Object *deployment;
-
-    informer_iter_init(&iter, self->deployments);
-    while ((deployment = next_selecting(&iter, set)) != NULL)
-        workers_add(self->workers, deployment->key);
-}
-
-static void
 set_changed(void *data, const Object *before, const Object *after)
 {
     DeploymentController *self = data;
@@ -45,7 +34,7 @@ set_changed(void *data, const Object *before, const Object *after)
     if (is != NULL && is != was)
         workers_add(self->workers, is);
     if (after != NULL && object_controller(after) == NULL)
-        orphan_set_changed(self, after);
+        wake_selecting(self->workers, self->deployments, after, 0);
 }
 
 /* WL-73: a Recreate goes on when the last pod of all sets is gone. */

@@ -26,17 +26,6 @@ typedef struct {
 /* ---- Handlers ---- */
 
 static void
-wake_budgets(DisruptionController *self, const Object *pod)
-{
-    InformerIter iter;
-    const Object *budget;
-
-    informer_iter_init(&iter, self->budgets);
-    while ((budget = next_selecting(&iter, pod)) != NULL)
-        workers_add(self->workers, budget->key);
-}
-
-static void
 pod_changed(void *data, const Object *before, const Object *after)
 {
     DisruptionController *self = data;
@@ -44,9 +33,9 @@ pod_changed(void *data, const Object *before, const Object *after)
     if (informer_count(self->budgets) == 0)
         return;
     if (after != NULL)
-        wake_budgets(self, after);
+        wake_selecting(self->workers, self->budgets, after, 0);
     if (before != NULL && (after == NULL || !string_map_equal(before->labels, after->labels)))
-        wake_budgets(self, before);
+        wake_selecting(self->workers, self->budgets, before, 0);
 }
 
 /* ---- Counting (WL-114) ---- */

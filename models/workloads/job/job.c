@@ -116,17 +116,6 @@ job_of_pod(const JobController *self, const Object *pod)
     return job != NULL && object_is_controlled_by(pod, job) ? JOB_CONST(job) : NULL;
 }
 
-static void
-wake_adopters(const JobController *self, const Object *pod)
-{
-    InformerIter iter;
-    const Object *job;
-
-    informer_iter_init(&iter, self->head.owners);
-    while (pod->labels != NULL && (job = next_selecting(&iter, pod)) != NULL)
-        enqueue(self, job->key, BATCH_PERIOD);
-}
-
 /* @is_gone: FALSE: the pod is only being deleted. */
 static void
 pod_went(const JobController *self, const Object *pod, gboolean is_gone)
@@ -178,8 +167,9 @@ pod_changed(void *data, const Object *before, const Object *after)
     if (object_controller(after) != NULL)
         return;
     enqueue_orphan(self, after);
-    if (before == NULL || was != NULL || !string_map_equal(before->labels, after->labels))
-        wake_adopters(self, after);
+    if (after->labels != NULL &&
+        (before == NULL || was != NULL || !string_map_equal(before->labels, after->labels)))
+        wake_selecting(self->head.workers, self->head.owners, after, BATCH_PERIOD);
 }
 
 /* ---- Private state ---- */

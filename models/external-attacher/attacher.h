@@ -91,7 +91,6 @@ typedef enum {
     CHANGE_LIST_BEGIN,
     CHANGE_LISTED,  /* pointer: CsiResponse */
     CHANGE_COMPARE, /* the list is complete */
-    CHANGE_LOOKED,  /* key: a forced attachment that is being synced */
 } AttacherChange;
 
 /* Returns: (borrowed): NULL with @error: the driver is not on the node */

@@ -216,7 +216,7 @@ decide_attachment(const void *data, Plan *plan)
 
     plan_because(plan, "EA-17");
     if (facts & FORCED)
-        plan_change(plan, &(PlanChange){.what = CHANGE_LOOKED, .key = plan_key(plan)});
+        plan_forget(plan, self->forced, plan_key(plan));
     switch (plan_judge(plan, &attachment_rules, facts)) {
     case LEAVE:
         return;

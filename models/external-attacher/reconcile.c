@@ -80,9 +80,6 @@ reconciler_apply(void *data, const PlanChange *change)
     case CHANGE_COMPARE:
         compare_all(self);
         return;
-    case CHANGE_LOOKED:
-        g_hash_table_remove(self->forced, change->key);
-        return;
     }
     g_assert_not_reached();
 }

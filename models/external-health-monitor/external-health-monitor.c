@@ -34,7 +34,6 @@ typedef struct {
 /* Changes of private state: PlanChange.what. */
 typedef enum {
     CHANGE_TOLD,    /* object: the claim that has an abnormal Event */
-    CHANGE_FORGET,  /* key: a volume that is gone */
     CHANGE_CHECKED, /* key: a worker is done with the volume; number: whether it is queued again */
 } MonitorChange;
 
@@ -263,7 +262,7 @@ decide_check(const void *data, Plan *plan)
                 (VOLUME_CONST(object)->phase == VOLUME_BOUND ? BOUND : 0);
     switch (plan_judge(plan, &volume_rules, facts)) {
     case FORGET:
-        plan_change(plan, &(PlanChange){.what = CHANGE_FORGET, .key = plan_key(plan)});
+        plan_forget(plan, self->known, plan_key(plan));
         end_check(self, plan, FALSE);
         return;
     case LEAVE:
@@ -372,9 +371,6 @@ apply_change(void *data, const PlanChange *change)
         told = g_new(Told, 1);
         *told = (Told){change->object->uid, sim_now(self->base.sim)};
         g_hash_table_replace(self->told, (void *)change->object->key, told);
-        return;
-    case CHANGE_FORGET:
-        g_hash_table_remove(self->known, change->key);
         return;
     case CHANGE_CHECKED:
         if (change->number)

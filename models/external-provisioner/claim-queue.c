@@ -66,18 +66,12 @@ provisioner_change_key(Plan *plan, ProvisionerChange what)
     plan_change(plan, &(PlanChange){.what = what, .key = plan_key(plan)});
 }
 
-static void
-change_object(Plan *plan, ProvisionerChange what, const Object *object)
-{
-    plan_change(plan, &(PlanChange){.what = what, .key = plan_key(plan), .object = object});
-}
-
 /* PROV-12: without an error the claim is no longer in progress. */
 void
 attempt_finish(const ExternalProvisioner *self, Plan *plan)
 {
     if (g_hash_table_contains(self->in_progress, plan_key(plan)))
-        provisioner_change_key(plan, CHANGE_FINISHED);
+        plan_forget(plan, self->in_progress, plan_key(plan));
 }
 
 void
@@ -88,7 +82,7 @@ attempt_fail(const ExternalProvisioner *self,
              const char *error)
 {
     if (state == PROVISION_BACKGROUND)
-        change_object(plan, CHANGE_IN_PROGRESS, &claim->meta);
+        plan_remember(plan, self->in_progress, plan_key(plan), &claim->meta);
     else if (state == PROVISION_FINISHED)
         attempt_finish(self, plan);
     plan_fail(plan, "%s", error);
@@ -164,7 +158,8 @@ void
 attempt_save(Plan *plan, Volume *volume)
 {
     plan_because(plan, "PROV-14.7");
-    change_object(plan, CHANGE_SAVING, &volume->meta);
+    plan_change(
+        plan, &(PlanChange){.what = CHANGE_SAVING, .key = plan_key(plan), .object = &volume->meta});
     plan_create(plan, &volume->meta, PLAN_DECIDE);
     plan_then(plan, decide_saved);
 }
@@ -398,7 +393,7 @@ decide_unsaved_stored(const void *data, Plan *plan)
         plan_fail(plan, "%s", plan_message(plan, step));
         return;
     }
-    provisioner_change_key(plan, CHANGE_SAVED);
+    plan_forget(plan, ((const ExternalProvisioner *)data)->unsaved, plan_key(plan));
     tell_success(data, plan);
 }
 

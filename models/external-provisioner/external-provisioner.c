@@ -275,20 +275,11 @@ apply_change(void *data, const PlanChange *change)
     case CHANGE_PLACE:
         remember_place(self, change);
         return;
-    case CHANGE_IN_PROGRESS:
-        g_hash_table_replace(self->in_progress, (void *)change->key, object_ref(change->object));
-        return;
-    case CHANGE_FINISHED:
-        g_hash_table_remove(self->in_progress, change->key);
-        return;
     case CHANGE_OVERWRITE:
         g_hash_table_replace(self->overwritten, (void *)change->key, object_ref(change->object));
         return;
     case CHANGE_UNSAVED:
         remember_unsaved(self, change->key, attempt->volume);
-        return;
-    case CHANGE_SAVED:
-        g_hash_table_remove(self->unsaved, change->key);
         return;
     }
     g_assert_not_reached();

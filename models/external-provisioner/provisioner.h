@@ -112,20 +112,17 @@ typedef struct {
 
 /* Private changes, for plan_change(). */
 typedef enum {
-    CHANGE_BEGIN,       /* an attempt: key, object: claim, pointer: class */
-    CHANGE_SAVING,      /* key, object: the volume to save */
-    CHANGE_IN_PROGRESS, /* key, object: the claim */
-    CHANGE_FINISHED,    /* key: not in progress */
-    CHANGE_OVERWRITE,   /* object: the claim as just written */
-    CHANGE_UNSAVED,     /* key: the volume goes to the queue of the unsaved */
-    CHANGE_SAVED,       /* key */
-    CHANGE_INFEASIBLE,  /* key, object: its class */
-    CHANGE_PLACE,       /* key, object: the chosen node, pointer: its CSINode; NULL: forget it */
-    CHANGE_FAILED,      /* key, number: ProvisionState: a check or the driver refused */
-    CHANGE_SOURCE,      /* key, number: CsiSourceKind, text: its id */
-    CHANGE_SECRET,      /* key: CreateVolume's secret was read */
-    CHANGE_CLEAN_UP,    /* key, text: the volume's id, pointer: the failure, number: until when */
-    CHANGE_CLEANED_UP,  /* key: one more try */
+    CHANGE_BEGIN,      /* an attempt: key, object: claim, pointer: class */
+    CHANGE_SAVING,     /* key, object: the volume to save */
+    CHANGE_OVERWRITE,  /* object: the claim as just written */
+    CHANGE_UNSAVED,    /* key: the volume goes to the queue of the unsaved */
+    CHANGE_INFEASIBLE, /* key, object: its class */
+    CHANGE_PLACE,      /* key, object: the chosen node, pointer: its CSINode; NULL: forget it */
+    CHANGE_FAILED,     /* key, number: ProvisionState: a check or the driver refused */
+    CHANGE_SOURCE,     /* key, number: CsiSourceKind, text: its id */
+    CHANGE_SECRET,     /* key: CreateVolume's secret was read */
+    CHANGE_CLEAN_UP,   /* key, text: the volume's id, pointer: the failure, number: until when */
+    CHANGE_CLEANED_UP, /* key: one more try */
     CHANGE_CAPACITY_NAMED, /* key: of the capacity controller's item */
     CHANGE_FOUND_ATTACHED, /* key: of a volume */
     CHANGE_DELETED,        /* object: the volume that the driver deleted */

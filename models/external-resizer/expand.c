@@ -44,11 +44,10 @@ volume_in_hand(const ExternalResizer *self, const Plan *plan)
 }
 
 static void
-add_change(Plan *plan, ResizerChange what, const Claim *claim, gboolean in)
+add_change(Plan *plan, ResizerChange what, const Claim *claim)
 {
-    plan_change(
-        plan, &(PlanChange){
-                  .what = (int)what, .key = claim->meta.key, .object = &claim->meta, .number = in});
+    plan_change(plan,
+                &(PlanChange){.what = (int)what, .key = claim->meta.key, .object = &claim->meta});
 }
 
 static void
@@ -169,8 +168,8 @@ plan_grown(const ExternalResizer *self, Plan *plan, int64_t capacity_bytes, gboo
 
     plan_because(plan, "RSZ-35");
     if (self->recovers) {
-        add_change(plan, CHANGE_FINAL_ERROR, claim, FALSE);
-        add_change(plan, CHANGE_SLOW, claim, FALSE);
+        plan_forget(plan, self->final_errors, claim->meta.key);
+        plan_forget(plan, self->slow, claim->meta.key);
     }
     if (volume == NULL) { /* deleted meanwhile; the original learns it from its write */
         plan_fail(plan, "persistentvolumes \"%s\" not found", claim_volume_name(claim));
@@ -220,12 +219,12 @@ plan_refused(const ExternalResizer *self, Plan *plan, CsiCode code, const char *
 
     plan_because(plan, "RSZ-34");
     if (code == CSI_FAILED_PRECONDITION)
-        add_change(plan, CHANGE_IN_USE_ERROR, claim, TRUE);
+        add_change(plan, CHANGE_IN_USE_ERROR, claim);
     if (self->recovers) {
         if (class != RESIZE_ERROR_INFEASIBLE)
-            add_change(plan, CHANGE_SLOW, claim, FALSE);
+            plan_forget(plan, self->slow, claim->meta.key);
         if (class != RESIZE_ERROR_NOT_FINAL) {
-            add_change(plan, CHANGE_FINAL_ERROR, claim, TRUE);
+            plan_remember(plan, self->final_errors, claim->meta.key, NULL);
             plan_mark_failed(self, plan, claim, class == RESIZE_ERROR_INFEASIBLE, error);
         }
     }
@@ -379,7 +378,7 @@ decide_marked(const void *data, Plan *plan)
     plan_because(plan, "RSZ-33");
     plan_event(plan, &claim->meta, "Normal", "Resizing", "External resizer is resizing volume %s",
                claim_volume_name(claim));
-    add_change(plan, CHANGE_IN_USE_ERROR, claim, FALSE);
+    plan_forget(plan, self->in_use_errors, claim->meta.key);
     if (!self->asks_controller) { /* RSZ-20: only the volume and the status remain to be written */
         plan_grown(self, plan, wanted_bytes(self, claim), TRUE);
         return;
@@ -427,7 +426,7 @@ resizer_plan_expand(const void *data, Plan *plan)
 
     plan_because(plan, "RSZ-30");
     if (claim_resize_status(claim) == RESIZE_CONTROLLER_INFEASIBLE && !was_slow)
-        add_change(plan, CHANGE_SLOW, claim, TRUE);
+        add_change(plan, CHANGE_SLOW, claim);
     plan_because(plan, rule->id);
     if (bytes == 0)
         return;

@@ -126,7 +126,6 @@ static void
 apply_change(void *data, const PlanChange *change)
 {
     ExternalResizer *self = data;
-    void *key = (void *)change->key;
 
     switch ((ResizerChange)change->what) {
     case CHANGE_CLAIM_WRITTEN:
@@ -137,32 +136,14 @@ apply_change(void *data, const PlanChange *change)
         if (change->object != NULL)
             informer_put(self->volumes, change->object);
         return;
-    case CHANGE_FINAL_ERROR:
-        if (change->number)
-            g_hash_table_add(self->final_errors, key);
-        else
-            g_hash_table_remove(self->final_errors, key);
-        return;
     case CHANGE_SLOW:
-        if (change->number)
-            remember_slow(self, key);
-        else
-            g_hash_table_remove(self->slow, key);
+        remember_slow(self, change->key);
         return;
     case CHANGE_IN_USE_ERROR:
-        if (change->number)
-            remember_in_use(self, change->object);
-        else
-            g_hash_table_remove(self->in_use_errors, key);
+        remember_in_use(self, change->object);
         return;
     case CHANGE_MODIFY_SLOW:
-        if (change->number)
-            remember_infeasible(self, key);
-        else
-            g_hash_table_remove(self->modify_slow, key);
-        return;
-    case CHANGE_MODIFY_UNCERTAIN:
-        g_hash_table_remove(self->uncertain, key);
+        remember_infeasible(self, change->key);
         return;
     case CHANGE_PANIC:
         cluster_exit(self->base.cluster, &self->base);

@@ -114,9 +114,9 @@ claim_in_hand(const ExternalResizer *self, const Plan *plan)
 }
 
 static void
-add_change(Plan *plan, ResizerChange what, const Claim *claim, gboolean in)
+plan_slow(Plan *plan, const Claim *claim)
 {
-    plan_change(plan, &(PlanChange){.what = (int)what, .key = claim->meta.key, .number = in});
+    plan_change(plan, &(PlanChange){.what = CHANGE_MODIFY_SLOW, .key = claim->meta.key});
 }
 
 /* What one decision leaves for the next. */
@@ -206,7 +206,7 @@ end_refused(const ExternalResizer *self, Plan *plan)
     const Claim *claim = claim_in_hand(self, plan);
     const Notes *notes = plan_notes(plan);
 
-    add_change(plan, CHANGE_MODIFY_UNCERTAIN, claim, FALSE);
+    plan_forget(plan, self->uncertain, claim->meta.key);
     plan_event(plan, &claim->meta, "Warning", "VolumeModifyFailed", "%s", notes->error);
     plan_fail(plan, "%s", notes->error);
 }
@@ -222,7 +222,7 @@ decide_infeasible(const void *data, Plan *plan)
                   plan_key(plan)->name, plan_last_message(plan));
         return;
     }
-    add_change(plan, CHANGE_MODIFY_SLOW, claim_in_hand(self, plan), TRUE);
+    plan_slow(plan, claim_in_hand(self, plan));
     end_refused(self, plan);
 }
 
@@ -400,12 +400,12 @@ modify_facts(const ExternalResizer *self, const Claim *claim, const Volume *volu
 
 /* RSZ-63: another class may be feasible; the same one that was not is not tried again soon. */
 static void
-plan_slow_set(Plan *plan, const Claim *claim)
+plan_slow_set(const ExternalResizer *self, Plan *plan, const Claim *claim)
 {
     if (!is_about_class(claim))
-        add_change(plan, CHANGE_MODIFY_SLOW, claim, FALSE);
+        plan_forget(plan, self->modify_slow, claim->meta.key);
     else if (g_strcmp0(claim->modify_status, "Infeasible") == 0)
-        add_change(plan, CHANGE_MODIFY_SLOW, claim, TRUE);
+        plan_slow(plan, claim);
 }
 
 static void
@@ -428,7 +428,7 @@ resizer_modify(const void *data, Plan *plan)
     uint32_t facts = modify_facts(self, claim, volume);
 
     if ((facts & ASKED) == ASKED)
-        plan_slow_set(plan, claim);
+        plan_slow_set(self, plan, claim);
     if ((facts & EXISTS) != 0)
         note_class(self, plan, claim);
     switch (plan_judge(plan, &resizer_modify_rules, facts)) {

@@ -40,16 +40,14 @@ typedef struct {
     const char *delay_message; /* interned: why a plan fails for a claim in the slow set (RSZ-24) */
 } ExternalResizer;
 
-/* Changes of private state by plans. key: the claim's; number: whether the set has it then. */
+/* Changes of private state by plans, beside plan_remember() and plan_forget(). */
 typedef enum {
-    CHANGE_CLAIM_WRITTEN,    /* object */
-    CHANGE_VOLUME_WRITTEN,   /* object */
-    CHANGE_FINAL_ERROR,      /* key, number */
-    CHANGE_SLOW,             /* key, number */
-    CHANGE_IN_USE_ERROR,     /* key, number, object: the claim */
-    CHANGE_MODIFY_SLOW,      /* key, number */
-    CHANGE_MODIFY_UNCERTAIN, /* key, number: FALSE */
-    CHANGE_PANIC,            /* the process ends, and starts again (RSZ-69) */
+    CHANGE_CLAIM_WRITTEN,  /* object */
+    CHANGE_VOLUME_WRITTEN, /* object */
+    CHANGE_SLOW,           /* key: the claim's */
+    CHANGE_IN_USE_ERROR,   /* object: the claim */
+    CHANGE_MODIFY_SLOW,    /* key: the claim's */
+    CHANGE_PANIC,          /* the process ends, and starts again (RSZ-69) */
 } ResizerChange;
 
 /* ---- new-size.c: what size to ask for (RSZ-3.1) ---- */

@@ -10,11 +10,6 @@ static const ObjectKind dependent_kinds[] = {
     KIND_POD, KIND_CLAIM, KIND_CONTROLLER_REVISION, KIND_CSI_NODE, KIND_REPLICA_SET,
     KIND_JOB, KIND_OTHER};
 
-typedef enum {
-    CHANGE_OWNER_IS_ABSENT, /* @number: the low half of its uid */
-    CHANGE_LOOK_AT,         /* @pointer: ObjectKey: a dependent that keeps its owner */
-} Change;
-
 typedef struct {
     Component base;
     Informer *informers[N_KINDS];
@@ -285,8 +280,7 @@ decide_read(const void *data, Plan *plan)
         plan_then(plan, decide_read);
         return;
     case DEPENDENT_NOTE_AND_DELETE:
-        plan_change(
-            plan, &(PlanChange){.what = CHANGE_OWNER_IS_ABSENT, .number = (int64_t)owner->uid.low});
+        plan_change(plan, &(PlanChange){.number = (int64_t)owner->uid.low});
         plan_delete(plan, object->key, object->uid, -1, PLAN_GONE_IS_FINE);
         return;
     case DEPENDENT_DELETE:
@@ -392,8 +386,7 @@ decide_owner(const void *data, Plan *plan)
                 continue;
             is_kept = TRUE;
             if (!waits(self, dependents[k]))
-                plan_change(plan, &(PlanChange){.what = CHANGE_LOOK_AT,
-                                                .pointer = (void *)dependents[k]->key});
+                plan_queue(plan, self->workers[dependent_kinds[i]], dependents[k]->key);
         }
     }
     if (!is_kept)
@@ -419,19 +412,13 @@ decide_orphaned(const void *data, Plan *plan)
     plan_release(plan, self->orphan);
 }
 
+/* The low half of the uid of an owner that is absent. */
 static void
 apply_change(void *data, const PlanChange *change)
 {
     GarbageCollector *self = data;
 
-    switch ((Change)change->what) {
-    case CHANGE_OWNER_IS_ABSENT:
-        g_hash_table_add(self->absent_owners, g_memdup2(&change->number, sizeof change->number));
-        break;
-    case CHANGE_LOOK_AT:
-        workers_add(self->workers[((const ObjectKey *)change->pointer)->kind], change->pointer);
-        break;
-    }
+    g_hash_table_add(self->absent_owners, g_memdup2(&change->number, sizeof change->number));
 }
 
 /* API-100a: twice the rate of the other controllers, the same burst. */

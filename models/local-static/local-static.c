@@ -26,12 +26,6 @@ typedef struct {
     SimEventId end; /* 0: done */
 } Cleaning;
 
-/* Changes of private state: PlanChange.what. */
-enum {
-    BEGIN_CLEANING, /* key: the volume */
-    FORGET_CLEANING,
-};
-
 int64_t
 local_static_round(int64_t bytes)
 {
@@ -124,10 +118,10 @@ reclaim(const LocalStatic *self, Plan *plan, const Object *volume)
     case LEAVE:
         return;
     case BEGIN:
-        plan_change(plan, &(PlanChange){.what = BEGIN_CLEANING, .key = volume->key});
+        plan_change(plan, &(PlanChange){.key = volume->key}); /* cleaning begins */
         return;
     case DELETE:
-        plan_change(plan, &(PlanChange){.what = FORGET_CLEANING, .key = volume->key});
+        plan_forget(plan, self->cleaning, volume->key);
         plan_delete(plan, volume->key, (ObjectUid){0, 0}, -1, PLAN_GO_ON);
         return;
     }
@@ -179,7 +173,7 @@ discover_disk(
     if (informer_get(self->volumes, key) != NULL || (cleaning != NULL && cleaning->end != 0))
         return; /* LOC-42 */
     plan_because(plan, "LOC-43");
-    plan_change(plan, &(PlanChange){.what = FORGET_CLEANING, .key = key});
+    plan_forget(plan, self->cleaning, key);
     plan_create(plan, make_volume(self, class, key, disk, bytes), PLAN_GO_ON);
 }
 
@@ -268,10 +262,6 @@ apply_change(void *data, const PlanChange *change)
 {
     LocalStatic *self = data;
 
-    if (change->what == FORGET_CLEANING) {
-        g_hash_table_remove(self->cleaning, change->key);
-        return;
-    }
     Cleaning *cleaning = g_new(Cleaning, 1);
     *cleaning = (Cleaning){self, 0};
     cleaning->end = sim_after(self->base.sim, self->options->cleaning_time, &cleaned_event,

@@ -465,7 +465,15 @@ apply_change(Plan *plan, Step *step)
         change->object = object == NULL ? NULL : object_ref(object);
         change->key = object == NULL ? NULL : object->key;
     }
-    plan->component->apply_change(plan->component, change);
+    void *key = (void *)change->key, *part = (void *)change->pointer;
+    if (change->what == PLAN_CHANGE_QUEUE)
+        workers_add(part, key);
+    else if (change->what == PLAN_CHANGE_FORGET)
+        g_hash_table_remove(part, key);
+    else if (change->what == PLAN_CHANGE_REMEMBER)
+        g_hash_table_replace(part, key, change->object == NULL ? key : object_ref(change->object));
+    else
+        plan->component->apply_change(plan->component, change);
 }
 
 static void

@@ -21,6 +21,13 @@ typedef enum {
     STEP_POLL,
 } StepKind;
 
+/* PlanChange.what of changes that the executor itself carries out: @pointer is what they change. */
+enum {
+    PLAN_CHANGE_QUEUE = -3,
+    PLAN_CHANGE_FORGET,
+    PLAN_CHANGE_REMEMBER,
+};
+
 /* Allocated for the members of its kind only: see plan_add(). */
 typedef struct {
     uint8_t kind;   /* StepKind */

@@ -21,6 +21,7 @@
 
 typedef void (*PlanDecide)(const void *self, Plan *plan);
 typedef struct PlanStart PlanStart;
+typedef struct Workers Workers;
 
 /* What an error of a step means. Flags. */
 typedef enum {
@@ -131,6 +132,13 @@ void plan_change(Plan *self, const PlanChange *change);
 void plan_change_result(Plan *self,
                         int what,
                         int step); /* a change with the object that @step returned */
+
+/* Changes that need no apply_change(): a queue gets a key; a table of the component loses a key, or
+ * gets it. @object: (nullable): the value, of which the table takes a reference; NULL: it is a set
+ */
+void plan_queue(Plan *self, Workers *workers, const ObjectKey *key);
+void plan_forget(Plan *self, GHashTable *table, const ObjectKey *key);
+void plan_remember(Plan *self, GHashTable *table, const ObjectKey *key, const Object *object);
 
 /* Starts @n plans of this component beside this one, and goes on when all are over; fails if one
  * fails. Each waits for the component's own time first. @starts is copied; each plan's done is
@@ -281,8 +289,6 @@ void plan_under_way(const Plan *self, const char **step, const char **rule);
 void plans_abandon(Component *component);
 
 /* ---- Workers: plans for the keys of a work queue ---- */
-
-typedef struct Workers Workers;
 
 typedef struct {
     const char *name; /* of the queue, in metrics; static */

@@ -396,7 +396,7 @@ pv_controller_sync_claim(const void *component, Plan *plan)
         return;
     if (seen == NULL) {
         const char *name = claim_volume_name(known);
-        pv_plan_gone(plan, key,
+        pv_plan_gone(self, plan, key,
                      name[0] == '\0' ? NULL
                                      : objects_key(self->base.objects, KIND_VOLUME, NULL, name),
                      "PVC-9");

@@ -45,13 +45,12 @@ typedef struct {
 
 /* Changes of private state: PlanChange.what. */
 enum {
-    CHANGE_STORE,   /* object: keep this version unless an older one (PVC-6, PVC-7) */
-    CHANGE_FORGET,  /* key: is deleted */
-    CHANGE_SETTLE,  /* key: its sync did nothing */
-    CHANGE_ENQUEUE, /* key: to be synced by its worker */
-    CHANGE_WAIT,    /* key: a volume whose sync only queued its claim */
-    CHANGE_TIME,    /* key: pointer (a verb) begins on it, by the plugin text */
-    CHANGE_TIMED,   /* key: that has succeeded */
+    CHANGE_STORE,  /* object: keep this version unless an older one (PVC-6, PVC-7) */
+    CHANGE_FORGET, /* key: is deleted */
+    CHANGE_SETTLE, /* key: its sync did nothing */
+    CHANGE_WAIT,   /* key: a volume whose sync only queued its claim */
+    CHANGE_TIME,   /* key: pointer (a verb) begins on it, by the plugin text */
+    CHANGE_TIMED,  /* key: that has succeeded */
 };
 
 /* claims.c: PVC-21, 22, PVC-40 */
@@ -78,7 +77,11 @@ void pv_plan_settle(const PvController *self, Plan *plan, const Object *object);
 int pv_plan_kept(Plan *plan, int step);
 /* PVC-5: the informer no longer has the object. The other half of its pair is synced at once
  * (PVC-8, PVC-9). */
-void pv_plan_gone(Plan *plan, const ObjectKey *key, const ObjectKey *other, const char *rule);
+void pv_plan_gone(const PvController *self,
+                  Plan *plan,
+                  const ObjectKey *key,
+                  const ObjectKey *other,
+                  const char *rule);
 /* PVC-12. @verb: one of these */
 extern const char pv_provision[], pv_delete[], pv_recycle[];
 OperationKey pv_operation_key(const char *verb, const Object *object);

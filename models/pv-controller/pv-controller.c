@@ -82,13 +82,23 @@ pv_plan_kept(Plan *plan, int step)
     return step;
 }
 
+static Workers *
+workers_of(const PvController *self, ObjectKind kind)
+{
+    return kind == KIND_VOLUME ? self->volume_workers : self->claim_workers;
+}
+
 void
-pv_plan_gone(Plan *plan, const ObjectKey *key, const ObjectKey *other, const char *rule)
+pv_plan_gone(const PvController *self,
+             Plan *plan,
+             const ObjectKey *key,
+             const ObjectKey *other,
+             const char *rule)
 {
     plan_because(plan, rule);
     pv_plan_change_key(plan, CHANGE_FORGET, key);
     if (other != NULL)
-        pv_plan_change_key(plan, CHANGE_ENQUEUE, other);
+        plan_queue(plan, workers_of(self, other->kind), other);
 }
 
 const char pv_provision[] = "provision", pv_delete[] = "delete", pv_recycle[] = "recycle";
@@ -133,18 +143,6 @@ pv_plan_operation(
 
 /* ---- The component ---- */
 
-static Workers *
-workers_of(const PvController *self, ObjectKind kind)
-{
-    return kind == KIND_VOLUME ? self->volume_workers : self->claim_workers;
-}
-
-static void
-enqueue(PvController *self, const ObjectKey *key)
-{
-    workers_add(workers_of(self, key->kind), key);
-}
-
 static void
 pv_controller_apply_change(void *component, const PlanChange *change)
 {
@@ -171,9 +169,6 @@ pv_controller_apply_change(void *component, const PlanChange *change)
     case CHANGE_WAIT:
         pv_cache_wait_for_claim(self->cache, change->key);
         return;
-    case CHANGE_ENQUEUE:
-        enqueue(self, change->key);
-        return;
     default:
         g_assert_not_reached();
     }
@@ -190,7 +185,7 @@ volume_event(void *component, const Object *before, const Object *after)
     const ObjectKey *key = (after == NULL ? before : after)->key;
 
     pv_cache_end_wait(self->cache, key);
-    enqueue(self, key);
+    workers_add(self->volume_workers, key);
 }
 
 static void
@@ -331,7 +326,7 @@ sync_volume_at_once(void *component, const ObjectKey *key)
     gboolean is_only;
 
     if (pv_cache_waits_for_claim(self->cache, key->slot, &claim, &is_only)) {
-        enqueue(self, objects_key_at(self->base.objects, KIND_CLAIM, claim));
+        workers_add(self->claim_workers, objects_key_at(self->base.objects, KIND_CLAIM, claim));
         return TRUE;
     }
     if (!pv_volume_rests(self, key))

@@ -124,7 +124,7 @@ plan_judged_volume(const PvController *self, Plan *plan, const Volume *volume, c
         plan_release(self, plan, volume);
         return;
     case VOLUME_ASK_CLAIM:
-        pv_plan_change_key(plan, CHANGE_ENQUEUE, claim->meta.key);
+        plan_queue(plan, self->claim_workers, claim->meta.key);
         if (plan_last_step(plan) < 0 && pv_cache_claim(self->cache, claim->meta.key) == claim)
             pv_plan_change_key(plan, CHANGE_WAIT, volume->meta.key);
         return;
@@ -313,7 +313,7 @@ pv_controller_sync_volume(const void *component, Plan *plan)
     if (seen == NULL && known == NULL)
         return;
     if (seen == NULL) {
-        pv_plan_gone(plan, key, known->claim_ref.claim, "PVC-8");
+        pv_plan_gone(self, plan, key, known->claim_ref.claim, "PVC-8");
         return;
     }
     plan_because(plan, "PVC-6");

@@ -136,8 +136,7 @@ plan_content(const SnapshotController *self, Plan *plan, const SnapshotContent *
         return;
     case QUEUE:
     case QUEUE_AND_ANNOTATE:
-        plan_change(plan,
-                    &(PlanChange){.what = CHANGE_ENQUEUE_SNAPSHOT, .key = snapshot->meta.key});
+        plan_queue(plan, plan_side(self, plan)->snapshot_workers, snapshot->meta.key);
         if (action == QUEUE_AND_ANNOTATE)
             plan_annotate_deletion(plan, content, PLAN_STOP);
         return;
@@ -160,11 +159,9 @@ plan_gone(const SnapshotController *self, Plan *plan)
         return;
     plan_because(plan, "SNAP-24");
     if (copy->snapshot.name != NULL)
-        plan_change(plan, &(PlanChange){
-                              .what = CHANGE_ENQUEUE_SNAPSHOT,
-                              .key = objects_key(self->base.objects, plan_kinds(plan)->snapshot,
-                                                 copy->snapshot.namespace, copy->snapshot.name),
-                          });
+        plan_queue(plan, plan_side(self, plan)->snapshot_workers,
+                   objects_key(self->base.objects, plan_kinds(plan)->snapshot,
+                               copy->snapshot.namespace, copy->snapshot.name));
     plan_change(plan, &(PlanChange){.what = CHANGE_FORGET, .key = key});
 }
 

@@ -46,8 +46,6 @@ plan_side(const SnapshotController *self, const Plan *plan)
 typedef enum {
     CHANGE_STORE,  /* object: a version to keep, unless the copy is newer; NULL: the write failed */
     CHANGE_FORGET, /* key */
-    CHANGE_ENQUEUE_SNAPSHOT, /* key */
-    CHANGE_ENQUEUE_CONTENT,  /* key */
 } Change;
 
 /* The notes of a VolumeSnapshot's sync. It works with the versions that it has read, even if newer

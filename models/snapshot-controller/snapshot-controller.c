@@ -58,12 +58,6 @@ apply_change(void *data, const PlanChange *change)
     case CHANGE_FORGET:
         object_store_remove(store_of(self, change->key->kind), change->key);
         return;
-    case CHANGE_ENQUEUE_SNAPSHOT:
-        workers_add(snapshot_side(self, change->key->kind)->snapshot_workers, change->key);
-        return;
-    case CHANGE_ENQUEUE_CONTENT:
-        workers_add(snapshot_side(self, change->key->kind)->content_workers, change->key);
-        return;
     }
     g_assert_not_reached();
 }

@@ -523,11 +523,9 @@ plan_gone(const SnapshotController *self, Plan *plan)
     if (copy == NULL)
         return;
     if (copy->bound_content != NULL)
-        plan_change(plan, &(PlanChange){
-                              .what = CHANGE_ENQUEUE_CONTENT,
-                              .key = objects_key(self->base.objects, plan_kinds(plan)->content,
-                                                 NULL, copy->bound_content),
-                          });
+        plan_queue(
+            plan, plan_side(self, plan)->content_workers,
+            objects_key(self->base.objects, plan_kinds(plan)->content, NULL, copy->bound_content));
     plan_change(plan, &(PlanChange){.what = CHANGE_FORGET, .key = key});
 }
 

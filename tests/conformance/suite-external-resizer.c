@@ -443,8 +443,7 @@ run_controller(Case *self)
     if (case_flag(self, "config.claim_marked_in_use_error"))
         external_resizer_class.apply_change(
             world.resizer,
-            &(PlanChange){
-                .what = CHANGE_IN_USE_ERROR, .key = claim->key, .object = claim, .number = TRUE});
+            &(PlanChange){.what = CHANGE_IN_USE_ERROR, .key = claim->key, .object = claim});
     case_import(self, "initial.volumes", KIND_VOLUME, CASE_API);
     case_import(self, "initial.claims", KIND_CLAIM, CASE_API);
     if (case_flag(self, "initial.pod_uses_claim"))
@@ -576,10 +575,9 @@ run_track_pods(Case *self)
     world_start(&world, self);
     case_import(self, "initial.pods", KIND_POD, CASE_API);
     g_autoptr(Object) mark = object_new(case_key(self, KIND_CLAIM, "default/marked"));
-    external_resizer_class.apply_change(world.resizer, &(PlanChange){.what = CHANGE_IN_USE_ERROR,
-                                                                     .key = mark->key,
-                                                                     .object = mark,
-                                                                     .number = TRUE});
+    external_resizer_class.apply_change(
+        world.resizer,
+        &(PlanChange){.what = CHANGE_IN_USE_ERROR, .key = mark->key, .object = mark});
     track_pod(self, "args.add", TRUE);
     track_pod(self, "args.remove", FALSE);
     for (uint32_t slot = 0; slot < objects_n_keys(self->objects, KIND_CLAIM); slot++) {

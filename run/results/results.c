@@ -426,7 +426,7 @@ static const ColumnType column_object_kind = {"{\"enum\": [\"pod\", \"claim\", \
       TIME_UNSET, claim->bound, volume->bound, TIME_UNSET) \
     X("deleted",     time,        "seconds", "its deletionTimestamp; a volume: when it was released", \
       pod->deleted, claim->deleted, volume->released, snapshot->deleted) \
-    X("gone",               time,        "seconds", "when it was gone", \
+    X("gone",        time,        "seconds", "when it was gone", \
       pod->gone, claim->gone, volume->gone, snapshot->gone) \
     X("not ready",   maybe_span,  "seconds", "how long a pod was not Ready, from its first Ready until its deletion was asked for; empty: it never was Ready", \
       not_ready_time(stages->run, pod, milestones), TIME_UNSET, TIME_UNSET, TIME_UNSET)

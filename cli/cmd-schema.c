@@ -14,6 +14,7 @@
 #include "run/study/sweep.h"
 #include "run/study/tune.h"
 #include "run/study/whatif.h"
+#include "run/world/call-log.h"
 
 /* Each kind of files that users write, and its descriptions. */
 static const struct {
@@ -31,7 +32,7 @@ static const ResultTable *const tables[] = {
     &attribution_table,     &chains_table,     &requests_table,      &availability_over_time_table,
     &waits_table,           &over_time_table,  &node_volumes_table,  &client_rates_table,
     &whatif_table,          &tune_table,       &replay_stages_table, &replay_objects_table,
-    &replay_requests_table,
+    &replay_requests_table, &journal_table,
 };
 
 #define SUFFIX ".schema.json"

@@ -24,6 +24,15 @@ const ColumnType
     column_list       = {"{\"type\": \"array\"}",                                   FALSE, "list"};
 /* clang-format on */
 
+static const ColumnType run_type = {
+    "{\"type\": \"string\", \"pattern\": "
+    "\"^kvolsim .* scenario .* hash [0-9a-f]{64} seed [0-9]+ replication [0-9]+$\"}",
+    FALSE, "text"};
+static const Column run_head[] = {
+    {"run", &run_type, NULL, "what repeats the run"},
+    COLUMN_END
+};
+
 static gboolean
 is_of_lines(const ResultTable *self)
 {
@@ -39,9 +48,9 @@ is_open(const Column *column)
 void
 row_header(ResultFile *file, const ResultTable *table)
 {
-    for (unsigned i = 0; i < table->n_columns; i++) {
+    for (const Column *column = table->columns; column->name != NULL; column++) {
         row_item(file);
-        append_text(file->text, table->columns[i].name);
+        append_text(file->text, column->name);
     }
     row_end(file);
 }
@@ -64,26 +73,25 @@ column_schema(const Column *column, gboolean is_line)
     return schema;
 }
 
-/* @column: (inout): the first column of an object; the end behind its last one */
+/* @column: (inout): the first member; the end behind the last one */
 static json_t *
-object_schema(const ResultTable *self, const Column **column, json_t *others)
+object_schema(const Column **column, gboolean is_line, json_t *others)
 {
-    const Column *end = self->columns + self->n_columns;
     json_t *properties = json_object(), *required = json_array();
 
-    for (; *column < end && (*column)->name != NULL; (*column)++) {
+    for (; (*column)->name != NULL; (*column)++) {
         const Column *own = *column;
         json_t *schema;
         if (is_open(own)) {
             (*column)++;
-            schema = object_schema(self, column, json_false());
+            schema = object_schema(column, is_line, json_false());
             if (own->type == &column_list)
                 schema = json_pack("{s:s, s:o}", "type", "array", "items", schema);
         } else {
-            schema = column_schema(own, is_of_lines(self));
+            schema = column_schema(own, is_line);
         }
         json_object_set_new(properties, own->name, schema);
-        if (!own->type->is_maybe || !is_of_lines(self))
+        if (!own->type->is_maybe || !is_line)
             json_array_append_new(required, json_string(own->name));
     }
     return json_pack("{s:s, s:o, s:o, s:o}", "type", "object", "properties", properties, "required",
@@ -113,35 +121,28 @@ append_json(GString *text, const json_t *value, int indent)
     g_string_append_printf(text, "\n%*s}", indent, "");
 }
 
-#define RUN_PATTERN "^kvolsim .* scenario .* hash [0-9a-f]{64} seed [0-9]+ replication [0-9]+$"
-
 char *
 result_table_schema(const ResultTable *self)
 {
-    const Column *column = self->columns;
-    json_t *row = object_schema(
-        self, &column, self->others != NULL ? column_schema(self->others, FALSE) : json_false());
+    const gboolean is_line = is_of_lines(self);
+    const Column *column = self->columns, *head = self->head != NULL ? self->head : run_head;
+    json_t *others = self->others != NULL ? column_schema(self->others, FALSE) : json_false();
+    json_t *row = object_schema(&column, is_line, others);
     json_auto_t *schema = json_pack(
         "{s:s, s:o, s:o}", "$schema", "https://json-schema.org/draft/2020-12/schema", "$id",
         json_sprintf("https://kvolsim.io/v1/schemas/%s.schema.json", self->file), "title",
         json_sprintf("%s; the schema is of each %s", self->title,
-                     is_of_lines(self) ? "line"
-                                       : "row: an object with the columns of the header, in which "
-                                         "empty fields are null"));
+                     is_line ? "line"
+                             : "row: an object with the columns of the header, in which empty "
+                               "fields are null"));
     GString *text = g_string_new(NULL);
 
-    if (is_of_lines(self)) {
-        json_t *lines =
-            json_pack("{s:[{s:s}, {s:s}], s:{s:{s:s, s:{s:{s:s, s:s}}, s:[s], s:b}, s:o}}", "anyOf",
-                      "$ref", "#/$defs/header", "$ref", "#/$defs/row", "$defs", "header", "type",
-                      "object", "properties", "run", "type", "string", "pattern", RUN_PATTERN,
-                      "required", "run", "additionalProperties", FALSE, "row", row);
-        json_object_update(schema, lines);
-        json_decref(lines);
-    } else {
-        json_object_update(schema, row);
-        json_decref(row);
-    }
+    if (is_line)
+        row = json_pack("{s:[{s:s}, {s:s}], s:{s:o, s:o}}", "anyOf", "$ref", "#/$defs/header",
+                        "$ref", "#/$defs/row", "$defs", "header",
+                        object_schema(&head, TRUE, json_false()), "row", row);
+    json_object_update(schema, row);
+    json_decref(row);
     append_json(text, schema, 0);
     append_literal(text, "\n");
     return g_string_free(text, FALSE);
@@ -170,8 +171,7 @@ result_table_reference(const ResultTable *self)
 
     g_string_append_printf(text, "| %s | Type | Unit | Meaning |\n|---|---|---|---|\n",
                            is_of_lines(self) ? "Member" : "Column");
-    for (unsigned i = 0; i < self->n_columns; i++) {
-        const Column *column = &self->columns[i];
+    for (const Column *column = self->columns; column->name != NULL || of->len > 0; column++) {
         if (column->name == NULL)
             g_string_truncate(of, 0);
         else if (is_open(column))

@@ -30,7 +30,7 @@ typedef struct {
 } ColumnType;
 
 typedef struct {
-    const char *name; /* NULL: the end of the members of the last open column */
+    const char *name; /* NULL: the end of the columns, or of an object's members */
     const ColumnType *type;
     const char *unit; /* NULL: none */
     const char *meaning;
@@ -40,15 +40,14 @@ typedef struct {
     const char *file;  /* "objects.csv", "milestones.jsonl" */
     const char *title; /* "kvolsim run: the times of the milestones of each object" */
     const Column *columns;
-    unsigned n_columns;
     /* Further columns, whose names depend on the run. Its name says which. NULL: there are none */
     const Column *others;
+    const Column *head; /* of JSON lines: the first line; NULL: that of results_append_header() */
 } ResultTable;
 
 #define RESULT_TABLE(file, title, others, ...)                                                     \
     {                                                                                              \
-        (file), (title), (const Column[]){__VA_ARGS__},                                            \
-            G_N_ELEMENTS(((const Column[]){__VA_ARGS__})), (others)                                \
+        (file), (title), (const Column[]){__VA_ARGS__ COLUMN_END}, (others), NULL                  \
     }
 #define COLUMN(name, type, unit, meaning, ...) {name, &column_##type, unit, meaning},
 /* Members of members: an object, or a list of objects. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "run/files/columns.h"
 #include "run/files/input.h"
 
 struct CallLog {
@@ -134,16 +135,50 @@ write_line(FILE *file, json_t *line)
     return good;
 }
 
+/* clang-format off */
+#define column_nanoseconds column_count
+#define json_text json_string
+#define json_code json_string
+#define json_nanoseconds json_integer
+#define json_end json_integer
+#define json_maybe_answer json_incref
+static const ColumnType
+    column_hash   = {"{\"type\": \"string\", \"pattern\": \"^[0-9a-f]{64}$\"}", FALSE, "text"},
+    column_flag   = {"{\"type\": \"boolean\"}",                                 FALSE, "boolean"},
+    column_code   = {"{\"type\": \"string\", \"pattern\": \"^[A-Z_]+$\"}",      FALSE, "word"},
+    column_end    = {"{\"type\": \"integer\", \"minimum\": -1}",                FALSE, "integer"},
+    column_maybe_answer = {"{\"type\": \"object\"}",                            TRUE,  "object"};
+
+#define CALL_COLUMNS(X) \
+    X("call",      text,        NULL,          "the CSI method", csi_method_name(row->method)) \
+    X("kind",      text,        NULL,          "the latency of a profile that such calls have", csi_latency_name(row->kind)) \
+    X("subject",   text,        NULL,          "the volume, or what a call without one is about", row->subject) \
+    X("node",      text,        NULL,          "the node", row->node) \
+    X("path",      text,        NULL,          "the path on the node", row->path) \
+    X("startedAt", nanoseconds, "nanoseconds", "when it began, in virtual time", row->started_at) \
+    X("endedAt",   end,         "nanoseconds", "when it ended; -1: it was under way at the end of the run", row->ended_at) \
+    X("workNs",    nanoseconds, "nanoseconds", "the time of the devices, in real time", row->work_ns) \
+    X("code",      code,        NULL,          "the gRPC code", csi_code_name(row->code)) \
+    X("answer",    maybe_answer, NULL,          "the rest of the answer", row->answer)
+static const Column journal_head[] = {
+    COLUMN("kvolsim",     text,  NULL, "the version of the program")
+    COLUMN("scenario",    text,  NULL, "its name")
+    COLUMN("hash",        hash,  NULL, "the scenario's hash")
+    COLUMN("seed",        count, NULL, "the seed")
+    COLUMN("realDevices", flag,  NULL, "whether devices were at work")
+    COLUMN_END
+};
+const ResultTable journal_table = {"journal.jsonl", "kvolsim validate: the run, then each driver call", (const Column[]){CALL_COLUMNS(COLUMN) COLUMN_END}, NULL, journal_head};
+#define SET_MEMBER(name, type, unit, meaning, value) json_object_set_new(line, name, json_##type(value));
+/* clang-format on */
+
 static gboolean
 write_row(FILE *file, const CallRow *row)
 {
-    return write_line(file,
-                      json_pack("{s:s,s:s,s:s,s:s,s:s,s:I,s:I,s:I,s:s,s:O*}", "call",
-                                csi_method_name(row->method), "kind", csi_latency_name(row->kind),
-                                "subject", row->subject, "node", row->node, "path", row->path,
-                                "startedAt", (json_int_t)row->started_at, "endedAt",
-                                (json_int_t)row->ended_at, "workNs", (json_int_t)row->work_ns,
-                                "code", csi_code_name(row->code), "answer", row->answer));
+    json_t *line = json_object();
+
+    CALL_COLUMNS(SET_MEMBER);
+    return write_line(file, line);
 }
 
 /* ---- Keeping ---- */

@@ -4,6 +4,8 @@
 #include "models/csi/csi-backend.h"
 #include "models/csi/modelled/modelled-driver.h"
 
+#include "run/files/columns.h"
+
 #include <jansson.h>
 
 /* The journal of a driver: every call with its start, end and answer. It is written to a file of
@@ -36,6 +38,7 @@ void call_log_watch(CallLog *self, CsiDriver *driver, SimTime (*work)(void *data
 unsigned call_log_n(const CallLog *self);
 const CallRow *call_log_at(const CallLog *self, unsigned i);
 
+extern const ResultTable journal_table;
 /* @head: the first line, with what is needed to repeat the run. */
 gboolean call_log_write(const CallLog *self, const char *file, json_t *head, GError **error);
 /* From now on each call is written to @file when it ends, and then forgotten: for a driver without

@@ -10,10 +10,9 @@ cp "$KVOLSIM_SRCDIR/docs/results.md" "$scratch/tree/docs/results.md"
     diff -u "$KVOLSIM_SRCDIR/docs/results.md" "$scratch/tree/docs/results.md" >>"$scratch/out"
 result $? "schemas/ and docs/results.md have the columns of now (else: make result-columns)" "$scratch/out"
 
-# Only the journal and the curves have no table.
 (cd "$KVOLSIM_SRCDIR/schemas" && ls ./*.csv.schema.json ./*.jsonl.schema.json) | sed 's|^\./||; s/\.schema\.json$//' | while read -r file; do
     "$kvolsim" schema --reference "$file" >/dev/null 2>&1 && grep -q "^<!-- columns of $file -->$" "$KVOLSIM_SRCDIR/docs/results.md" || echo "$file"
 done >"$scratch/out"
-[ "$(cat "$scratch/out")" = journal.jsonl ]
+[ ! -s "$scratch/out" ]
 result $? "each file of rows or lines has a table there" "$scratch/out"
 cases_end

@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "run/files/list.h"
 #include "run/import/replay/replay.h"
+#include "run/measure/calibration.h"
 #include "run/results/attribution.h"
 #include "run/results/availability.h"
 #include "run/results/event-list.h"
@@ -32,7 +33,7 @@ static const ResultTable *const tables[] = {
     &attribution_table,     &chains_table,     &requests_table,      &availability_over_time_table,
     &waits_table,           &over_time_table,  &node_volumes_table,  &client_rates_table,
     &whatif_table,          &tune_table,       &replay_stages_table, &replay_objects_table,
-    &replay_requests_table, &journal_table,
+    &replay_requests_table, &journal_table,    &calibration_table,
 };
 
 #define SUFFIX ".schema.json"

@@ -20,6 +20,7 @@ const ColumnType
     column_instant    = {"{\"type\": \"number\"}",                                  FALSE, "number"},
     column_span       = {"{\"type\": \"number\", \"minimum\": 0}",                  FALSE, "number"},
     column_maybe_span = {"{\"type\": \"number\", \"minimum\": 0}",                  TRUE,  "number"},
+    column_decimal    = {"{\"type\": \"number\"}",                                  FALSE, "number"},
     column_object     = {"{\"type\": \"object\"}",                                  FALSE, "object"},
     column_list       = {"{\"type\": \"array\"}",                                   FALSE, "list"};
 /* clang-format on */

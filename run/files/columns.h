@@ -63,4 +63,4 @@ char *result_table_reference(const ResultTable *self);
 /* Types that several files have: the row writer has a cell_ and a member_ for each. */
 extern const ColumnType column_text, column_maybe_text, column_quoted, column_slug, column_yes_no,
     column_count, column_ordinal, column_time, column_instant, column_span, column_maybe_span,
-    column_object, column_list;
+    column_decimal, column_object, column_list;

@@ -152,6 +152,12 @@ cell_time(GString *text, SimTime value)
 #define cell_maybe_span cell_time
 
 static inline void
+cell_decimal(GString *text, double value)
+{
+    g_string_append_printf(text, "%.6f", value);
+}
+
+static inline void
 member_text(ResultFile *file, const char *key, gsize n, const char *value)
 {
     row_key_bytes(file, key, n);

@@ -5,38 +5,40 @@
 #include "fit.h"
 #include "run/files/csv.h"
 #include "run/files/input.h"
+#include "run/files/rows.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 /* ---- Files ---- */
 
+/* clang-format off */
+#define SAMPLE_COLUMNS(X) \
+    X("method",    text,    NULL,      "the latency of a profile that was measured", csi_latency_name(sample->kind)) \
+    X("bytes",     count,   "bytes",   "the size of the volume", sample->bytes) \
+    X("workers",   count,   "volumes", "that did the same at once", sample->workers) \
+    X("in_flight", count,   "calls",   "at once as this one began, itself included", sample->in_flight) \
+    X("began",     decimal, "seconds", "when it began, since the calibration did", sample->began) \
+    X("seconds",   decimal, "seconds", "how long it took", sample->seconds) \
+    X("code",      text,    NULL,      "the gRPC code", csi_code_name(sample->code))
+const ResultTable calibration_table = RESULT_TABLE("calibration.csv", "kvolsim calibrate: a row for each call", NULL, SAMPLE_COLUMNS(COLUMN));
+/* clang-format on */
+
 gboolean
 calibration_write(const GArray *samples, const char *path, const char *comment, GError **error)
 {
-    FILE *file = fopen(path, "we");
-    gboolean good =
-        file != NULL &&
-        fprintf(file, "# %s\nmethod,bytes,workers,in_flight,began,seconds,code\n", comment) > 0;
+    g_autofree char *folder = g_path_get_dirname(path), *name = g_path_get_basename(path);
+    g_autoptr(ResultFile) file = result_file_new(folder, name);
 
-    for (unsigned i = 0; good && i < samples->len; i++) {
+    g_string_append_printf(file->text, "# %s\n", comment);
+    row_header(file, &calibration_table);
+    for (unsigned i = 0; i < samples->len; i++) {
         const CalibrationSample *sample = &g_array_index(samples, CalibrationSample, i);
-        good = fprintf(file, "%s,%" G_GINT64_FORMAT ",%u,%u,%.6f,%.6f,%s\n",
-                       csi_latency_name(sample->kind), sample->bytes, sample->workers,
-                       sample->in_flight, sample->began, sample->seconds,
-                       csi_code_name(sample->code)) > 0;
+        SAMPLE_COLUMNS(CSV_CELL);
+        row_end(file);
     }
-    int code = errno;
-    if (file != NULL && fclose(file) != 0) {
-        code = errno;
-        good = FALSE;
-    }
-    if (!good)
-        g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(code), "%s: %s", path,
-                    g_strerror(code));
-    return good;
+    return result_file_finish(file, error);
 }
 
 static gboolean

@@ -3,6 +3,7 @@
 
 #include "models/csi/loop/loop-backend.h"
 #include "models/csi/modelled/modelled-driver.h"
+#include "run/files/columns.h"
 #include "sim/random.h"
 
 /* How long each operation takes on this machine's loop devices: volumes live through their whole
@@ -44,6 +45,7 @@ calibration_measure(LoopBackend *backend, const CalibrationOptions *options, GEr
 
 /* ---- calibration-files.c ---- */
 
+extern const ResultTable calibration_table;
 /* Raw samples as CSV, with a comment line of the surroundings first; and back. */
 gboolean
 calibration_write(const GArray *samples, const char *file, const char *comment, GError **error);

@@ -386,22 +386,14 @@ replay_json(const Replay *self)
 }
 
 /* clang-format off */
-static const ColumnType
-    column_seconds = {"{\"type\": \"number\"}", FALSE, "number"},
-    column_verdict = {"{\"enum\": [\"within\", \"near\", \"DIFFERS\", \"few\"]}", FALSE, "`within`, `near`, `DIFFERS`, `few`"};
+static const ColumnType column_verdict = {"{\"enum\": [\"within\", \"near\", \"DIFFERS\", \"few\"]}", FALSE, "`within`, `near`, `DIFFERS`, `few`"};
 #define cell_verdict cell_text
 
-static void
-cell_seconds(GString *text, double seconds)
-{
-    g_string_append_printf(text, "%.6f", seconds);
-}
-
 #define QUANTILE_COLUMNS(X, p, k) \
-    X(p "_recorded",        seconds,    "seconds", "the recorded quantile", row->q[REPLAY_RECORDED][k]) \
-    X(p "_simulated",       seconds,    "seconds", "the quantile of all replications together", row->q[REPLAY_SIMULATED][k]) \
-    X(p "_low",             seconds,    "seconds", "the smallest quantile of a replication", row->low[k]) \
-    X(p "_high",            seconds,    "seconds", "the largest quantile of a replication", row->high[k])
+    X(p "_recorded",        decimal,    "seconds", "the recorded quantile", row->q[REPLAY_RECORDED][k]) \
+    X(p "_simulated",       decimal,    "seconds", "the quantile of all replications together", row->q[REPLAY_SIMULATED][k]) \
+    X(p "_low",             decimal,    "seconds", "the smallest quantile of a replication", row->low[k]) \
+    X(p "_high",            decimal,    "seconds", "the largest quantile of a replication", row->high[k])
 #define STAGE_COLUMNS(X) \
     X("stage",              slug,       NULL,      "the stage", replay_stage_name(row->stage)) \
     X("workload",           maybe_text, NULL,      "the workload; empty: all objects", row->workload) \
@@ -410,19 +402,19 @@ cell_seconds(GString *text, double seconds)
     QUANTILE_COLUMNS(X, "p50", 0) \
     QUANTILE_COLUMNS(X, "p90", 1) \
     QUANTILE_COLUMNS(X, "p99", 2) \
-    X("ks",                 seconds,    NULL,      "the largest distance of the two distributions (Kolmogorov-Smirnov)", row->ks) \
-    X("ks_p",               seconds,    NULL,      "how often chance makes it as large", row->ks_p) \
-    X("largest_difference", seconds,    "seconds", "the largest of an object: simulated less recorded", row->largest) \
+    X("ks",                 decimal,    NULL,      "the largest distance of the two distributions (Kolmogorov-Smirnov)", row->ks) \
+    X("ks_p",               decimal,    NULL,      "how often chance makes it as large", row->ks_p) \
+    X("largest_difference", decimal,    "seconds", "the largest of an object: simulated less recorded", row->largest) \
     X("verdict",            verdict,    NULL,      "how the two sides compare", replay_verdict_word(row->verdict))
 
 #define PAIR_COLUMNS(X) \
     X("stage",              slug,       NULL,      "the stage", replay_stage_name(pair->stage)) \
     X("object",             text,       NULL,      "namespace/name, as recorded", name) \
     X("workload",           maybe_text, NULL,      "its workload", pair->workload) \
-    X("recorded_from",      seconds,    "seconds", "when it began, as recorded", pair->from[REPLAY_RECORDED]) \
-    X("recorded",           seconds,    "seconds", "how long it took, as recorded", pair->seconds[REPLAY_RECORDED]) \
-    X("simulated_from",     seconds,    "seconds", "when it began in the first replication", pair->from[REPLAY_SIMULATED]) \
-    X("simulated",          seconds,    "seconds", "how long it took there", pair->seconds[REPLAY_SIMULATED])
+    X("recorded_from",      decimal,    "seconds", "when it began, as recorded", pair->from[REPLAY_RECORDED]) \
+    X("recorded",           decimal,    "seconds", "how long it took, as recorded", pair->seconds[REPLAY_RECORDED]) \
+    X("simulated_from",     decimal,    "seconds", "when it began in the first replication", pair->from[REPLAY_SIMULATED]) \
+    X("simulated",          decimal,    "seconds", "how long it took there", pair->seconds[REPLAY_SIMULATED])
 
 #define SUM_COLUMNS(X) \
     X("client",             text,       NULL,       "the client's name", sum->client) \

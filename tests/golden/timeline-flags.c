@@ -77,6 +77,12 @@ timeline_check_flags(const Timeline *self, GError **error)
            timeline_check_keys(flags, "kube-apiserver", of_server, error);
 }
 
+static const char *
+text_of_cluster(const Timeline *self, const char *key)
+{
+    return json_string_value(json_object_get(json_object_get(self->root, "cluster"), key));
+}
+
 /* Of a set of replicas one leads, or all of them work. */
 static void
 add_replicas(const Timeline *self, json_t *flags)
@@ -90,23 +96,28 @@ add_replicas(const Timeline *self, json_t *flags)
         json_object_set_new(flags, "leader-election", json_true());
 }
 
+/* Recordings that tell their release have the sidecars of 2026 (golden-136/README.md); those that
+ * do not are of 1.32, with the ones that a driver has by itself. */
 json_t *
 timeline_sidecars_json(const Timeline *self)
 {
     static const struct {
-        const char *recorded, *sidecar;
+        const char *recorded, *sidecar, *version;
     } names[] = {
-        {"csi-provisioner", "external-provisioner"},
-        {"csi-attacher",    "external-attacher"   },
-        {"csi-resizer",     "external-resizer"    },
-        {"csi-snapshotter", "external-snapshotter"},
+        {"csi-provisioner", "external-provisioner", "v6.3.0" },
+        {"csi-attacher",    "external-attacher",    "v4.12.0"},
+        {"csi-resizer",     "external-resizer",     "v2.2.1" },
+        {"csi-snapshotter", "external-snapshotter", "v8.6.0" },
     };
+    gboolean is_told = text_of_cluster(self, "kubernetesVersion") != NULL;
     json_t *sidecars = json_object();
 
     for (unsigned i = 0; i < G_N_ELEMENTS(names); i++) {
         json_t *flags = json_object();
         add_flags(self, names[i].recorded, flags);
         add_replicas(self, flags);
+        if (is_told)
+            json_object_set_new(flags, "version", json_string(names[i].version));
         if (json_object_size(flags) > 0)
             json_object_set(sidecars, names[i].sidecar, flags);
         json_decref(flags);
@@ -167,20 +178,20 @@ scheduler_config(const Timeline *self)
     return documents->len == 0 ? NULL : json_incref(documents->pdata[0]);
 }
 
-/* The model has one set of gates for control plane and kubelets. */
+/* The model has one set of gates for control plane and kubelets. @given: (nullable):
+ * "A=true,B=false"
+ */
 static void
-take_gates(json_t *flags, json_t *gates)
+take_gates(const char *given, json_t *gates)
 {
-    const char *given = json_string_value(json_object_get(flags, "feature-gates"));
     g_auto(GStrv) words = g_strsplit(given == NULL ? "" : given, ",", -1);
 
     for (unsigned i = 0; words[i] != NULL; i++)
         add_flag(gates, words[i]);
-    json_object_del(flags, "feature-gates");
 }
 
 json_t *
-timeline_gates_json(const Timeline *self)
+timeline_kubernetes_json(const Timeline *self)
 {
     static const char *const components[] = {
         "kcm", "kube-controller-manager", "sched", "kube-scheduler", "kubelet", "kube-apiserver"};
@@ -189,10 +200,12 @@ timeline_gates_json(const Timeline *self)
     for (unsigned i = 0; i < G_N_ELEMENTS(components); i++) {
         json_t *flags = json_object();
         add_flags(self, components[i], flags);
-        take_gates(flags, gates);
+        take_gates(json_string_value(json_object_get(flags, "feature-gates")), gates);
         json_decref(flags);
     }
-    return json_pack("{s:o}", "featureGates", gates);
+    take_gates(text_of_cluster(self, "kubeletFeatureGates"), gates);
+    return json_pack("{s:o, s:s*}", "featureGates", gates, "version",
+                     text_of_cluster(self, "kubernetesVersion"));
 }
 
 json_t *

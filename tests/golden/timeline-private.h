@@ -50,5 +50,5 @@ gboolean timeline_check_flags(const Timeline *self, GError **error);
 /* Returns: (owned): parts of the scenario, from `flags`, `cluster` and `schedulerConfig` */
 json_t *timeline_sidecars_json(const Timeline *self);
 json_t *timeline_kubelet_json(const Timeline *self);
-json_t *timeline_gates_json(const Timeline *self);
+json_t *timeline_kubernetes_json(const Timeline *self);
 json_t *timeline_components_json(const Timeline *self);

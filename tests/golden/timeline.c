@@ -279,9 +279,19 @@ check_root(const Timeline *self, GError **error)
         "name",  "description", "runs",    "nodes",           "driver", "moreDrivers", "flags",
         "steps", "initial",     "cluster", "schedulerConfig", "end",    NULL};
     /* audit, users, metricsEvery, dumps and watch tell what else was recorded. */
-    static const char *const cluster[] = {
-        "snapshots", "sidecarReplicas", "leaderElection", "nodeCores", "audit",
-        "users",     "metricsEvery",    "dumps",          "watch",     NULL};
+    static const char *const cluster[] = {"snapshots",
+                                          "sidecarReplicas",
+                                          "leaderElection",
+                                          "nodeCores",
+                                          "audit",
+                                          "users",
+                                          "metricsEvery",
+                                          "dumps",
+                                          "watch",
+                                          "cpus",
+                                          "kubernetesVersion",
+                                          "kubeletFeatureGates",
+                                          NULL};
 
     return timeline_check_keys(self->root, self->folder, known, error) &&
            timeline_check_keys(json_object_get(self->root, "cluster"), "cluster", cluster, error) &&
@@ -304,9 +314,9 @@ scenario_json(const Timeline *self, Replay *replay, GError **error)
     }
     double end = json_number_value(json_object_get(self->root, "end"));
     json_t *spec = json_pack("{s:o, s:o, s:o, s:o, s:o, s:O, s:O}", "until", timeline_instant(end),
-                             "nodes", nodes, "kubernetes", timeline_gates_json(self), "components",
-                             timeline_components_json(self), "drivers", drivers, "workload",
-                             workload, "faults", faults);
+                             "nodes", nodes, "kubernetes", timeline_kubernetes_json(self),
+                             "components", timeline_components_json(self), "drivers", drivers,
+                             "workload", workload, "faults", faults);
     return json_pack("{s:s, s:s, s:{s:O}, s:o}", "apiVersion", "kvolsim.io/v1", "kind", "Scenario",
                      "metadata", "name", json_object_get(self->root, "name"), "spec", spec);
 }

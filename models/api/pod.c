@@ -147,6 +147,7 @@ static const Field pod_fields[] = {
     FIELD("status.restarts", field_count, Pod, restarts, FIELD_STATUS | FIELD_INTERNAL),
     FIELD("status.restartsAlone", field_word, Pod, restarts_alone, FIELD_STATUS | FIELD_INTERNAL),
     FIELD("status.exitCode", field_count, Pod, exit_code, FIELD_STATUS | FIELD_INTERNAL),
+    FIELD("status.observedGeneration", field_count, Pod, observed_generation, FIELD_STATUS),
     FIELD("status.phase", pod_phase_type, Pod, phase, FIELD_STATUS),
     FIELDS_END,
     /* clang-format on */

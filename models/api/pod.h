@@ -166,10 +166,11 @@ typedef struct {
     /* How often each container was started anew beside that, for a changed definition: numbers with
      * blanks between, in the containers' order; NULL: never */
     const char *restarts_alone;
-    gboolean disruption_first; /* ... stands before the conditions of the kubelet (WL-95) */
-    uint32_t phase;            /* PodPhase */
-    int32_t restarts;          /* of all its containers, which end together */
-    int32_t exit_code;         /* of its containers; 0 also before that */
+    gboolean disruption_first;   /* ... stands before the conditions of the kubelet (WL-95) */
+    uint32_t phase;              /* PodPhase */
+    int32_t restarts;            /* of all its containers, which end together */
+    int32_t exit_code;           /* of its containers; 0 also before that */
+    int32_t observed_generation; /* status.observedGeneration; 0: not told */
 } Pod;
 
 #define POD(object) ((Pod *)(object))

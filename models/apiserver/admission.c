@@ -35,6 +35,8 @@ admission_init(Admission *self, ApiStore *store, const Release *release)
         .single_pod_mode = release_has_gate(release, "ReadWriteOncePod"),
         .scheduling_gates = release_has_gate(release, "PodSchedulingReadiness"),
         .counts_pods = release->minor >= 33,
+        .ends_nomination = release_has_gate(release, "ClearingNominatedNodeNameAfterBinding"),
+        .copies_topology = release_has_gate(release, "PodTopologyLabelsAdmission"),
     };
 }
 
@@ -438,6 +440,35 @@ check_claim(Admission *self, const Claim *before, Claim *after, gboolean status,
     claim_drop_odd_source(after, before);
     ApiCode code = validation_update(&before->meta, &after->meta, &gates, message);
     return code != API_OK ? code : check_resize(self, before, after, message);
+}
+
+/* API-197: plugin/pkg/admission/podtopologylabels; a label that the pod has gives way. */
+static void
+copy_topology(const Admission *self, Pod *pod, const char *node)
+{
+    static const char *const keys[] = {"topology.kubernetes.io/zone",
+                                       "topology.kubernetes.io/region"};
+    const ObjectKey *key = objects_find_key(self->store->objects, KIND_NODE, "", node);
+    const Object *found = key == NULL ? NULL : api_store_get(self->store, key);
+
+    for (gsize i = 0; found != NULL && i < G_N_ELEMENTS(keys); i++) {
+        const char *value = object_label(found, keys[i]);
+        if (value != NULL)
+            object_set_label(&pod->meta,
+                             strings_intern(objects_strings(self->store->objects), keys[i]), value);
+    }
+}
+
+void
+admission_bind(const Admission *self, Pod *pod, const char *node)
+{
+    pod->node_name = node;
+    pod->scheduled =
+        (PodCondition){.status = CONDITION_TRUE, .changed_at = sim_now(self->store->sim)};
+    if (self->ends_nomination)
+        pod->nominated_node = NULL;
+    if (self->copies_topology)
+        copy_topology(self, pod, node);
 }
 
 /* API-52: an object that is being deleted gets no new finalizer. */

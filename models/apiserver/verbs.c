@@ -345,9 +345,7 @@ commit_bind(ApiVerbs *self, ApiCall *call)
     }
 
     Object *after = object_edit(before);
-    POD(after)->node_name = call->request.node_name;
-    POD(after)->scheduled =
-        (PodCondition){.status = CONDITION_TRUE, .changed_at = sim_now(self->store->sim)};
+    admission_bind(self->admission, POD(after), call->request.node_name);
     answer(call, api_store_commit(self->store, WATCH_MODIFIED, after, call->responds_at, call->n));
 }
 

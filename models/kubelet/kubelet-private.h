@@ -99,6 +99,7 @@ struct Kubelet {
     Populate populate;         /* the pod that the pass is at */
     Plan *populate_plan;
     SimTicker *relist;
+    SimEventId relist_soon; /* KVM-105; 0: none */
     SimTicker *populator;
     SimTicker *reconciler;
     SimTicker *stats_analyzer;                             /* NULL: it asks for no statistics */
@@ -122,6 +123,7 @@ typedef enum {
     CHANGE_PULLING,   /* text: an image; number: when it will be there */
     CHANGE_REDEFINED, /* its containers of a changed definition are stopped */
     CHANGE_PULLED,    /* all of its images are there */
+    CHANGE_SANDBOX,   /* KVM-103 */
     CHANGE_REPROCESS,
     CHANGE_WAITED, /* ... for its volumes */
     CHANGE_CLEAR_ERRORS,

@@ -3,6 +3,10 @@
 
 #include <string.h>
 
+#define COLON_SINCE 29        /* REL-40 */
+#define NAMELESS_SINCE 35     /* REL-41 */
+#define SANDBOX_TOLD_SINCE 36 /* KVM-103 */
+
 /* The start of a pod's containers, once its volumes are mounted: the sandbox, then for each
  * container its image. SyncPod() in Kubernetes' pkg/kubelet/kuberuntime, pkg/kubelet/images. The
  * timing of the scenario tells how long sandboxes and pulls take; by default they take no time. */
@@ -110,10 +114,17 @@ add_image_events(Plan *plan, const Object *pod, const char *image, gboolean is_t
     add_pulled(plan, pod, image, 0, 0);
 }
 
+/* REL-40, REL-41 */
 static void
-add_container_events(Plan *plan, const Object *pod, const char *name)
+add_container_events(Plan *plan, const Object *pod, const char *name, int minor)
 {
-    plan_event(plan, pod, "Normal", "Created", "Created container: %s", name);
+    if (minor >= NAMELESS_SINCE) {
+        plan_event(plan, pod, "Normal", "Created", "Container created");
+        plan_event(plan, pod, "Normal", "Started", "Container started");
+        return;
+    }
+    plan_event(plan, pod, "Normal", "Created", "Created container%s %s",
+               minor >= COLON_SINCE ? ":" : "", name);
     plan_event(plan, pod, "Normal", "Started", "Started container %s", name);
 }
 
@@ -178,7 +189,8 @@ decide_containers(const void *data, Plan *plan)
         } else {
             add_image_events(plan, worker->pod, image, has_image(self, spec, start->next));
         }
-        add_container_events(plan, worker->pod, spec->containers[start->next].name);
+        add_container_events(plan, worker->pod, spec->containers[start->next].name,
+                             kubelet_release(self)->minor);
     }
     if (start->has_waited)
         kubelet_add_change(plan, CHANGE_PULLED, worker, 0);
@@ -204,7 +216,14 @@ pod_start_add(const Kubelet *self, Plan *plan)
     PodStart *start = plan_new_notes(plan, PodStart, NULL);
 
     *start = (PodStart){.asked_at = TIME_UNSET};
-    plan_wait(plan, self->options->container_start + sandbox_time(self, worker), WAIT_RUNTIME);
+    if (kubelet_release(self)->minor >= SANDBOX_TOLD_SINCE && !worker->was_running) {
+        plan_wait(plan, sandbox_time(self, worker), WAIT_RUNTIME);
+        plan_because(plan, "KVM-103");
+        kubelet_add_change(plan, CHANGE_SANDBOX, worker, 0);
+        plan_wait(plan, self->options->container_start, WAIT_RUNTIME);
+    } else {
+        plan_wait(plan, self->options->container_start + sandbox_time(self, worker), WAIT_RUNTIME);
+    }
     if (process_timing(self->base.process)->image_pull == NULL)
         decide_containers(self, plan);
     else

@@ -13,6 +13,8 @@ typedef struct {
     ObjectUid uid;
     PodView view;
     gboolean tells_sandbox; /* gate PodReadyToStartContainersCondition */
+    int32_t
+        generation; /* of the pod that was synced; 0: gate PodObservedGenerationTracking is off */
     SimTime seen_at, at;
     const char *not_ready, *unready; /* reason and message of the conditions; interned */
     int32_t restarts, exit_code;
@@ -38,19 +40,20 @@ typedef struct {
 /* POD_UNKNOWN: the phase stays. A pod that waits for its first start has no sandbox. A pod that is
  * over keeps its phase at first (KVM-88). VIEW_FAILED leaves the conditions alone (TIM-51a). */
 static const ViewTells view_tells[] = {
-    [VIEW_NONE] = {"SEQ-9",  POD_UNKNOWN,   KEEP, KEEP, KEEP, FALSE, FALSE, NULL,           NULL},
-    [VIEW_WAITING] = {"SEQ-9",  POD_PENDING,   NO,   YES,  NO,   TRUE,  FALSE, NULL,           NULL},
-    [VIEW_RUNNING] = {"SEQ-9",  POD_RUNNING,   YES,  YES,  YES,  FALSE, FALSE, NULL,           NULL},
-    [VIEW_RESTARTING] = {"KVM-86", POD_UNKNOWN,   KEEP, KEEP, NO,   TRUE,  FALSE, NULL,           NULL},
-    [VIEW_ENDED] = {"KVM-88", POD_UNKNOWN,   KEEP, YES,  NO,   FALSE, TRUE,  NULL,           NULL},
-    [VIEW_SUCCEEDED] = {"SEQ-10", POD_SUCCEEDED, NO,   YES,  NO,   FALSE, TRUE,  NULL,           NULL},
-    [VIEW_BROKEN] = {"SEQ-10", POD_FAILED,    NO,   YES,  NO,   FALSE, TRUE,  NULL,           NULL},
-    [VIEW_FAILED] = {"SEQ-10", POD_FAILED,    KEEP, KEEP, KEEP, FALSE, FALSE, NULL,           NULL},
-    [VIEW_SHUT_DOWN] = {"SEQ-10", POD_FAILED,    NO,   YES,  NO,   FALSE, TRUE,  "Terminated",
-                   "Pod was terminated in response to imminent node shutdown."                  },
-    [VIEW_REJECTED] = {"SEQ-10", POD_FAILED,    NO,   YES,  NO,   FALSE, FALSE, "NodeShutdown",
-                   "Pod was rejected as the node is shutting down."                             },
-    [VIEW_EVICTED] = {"EVM-33", POD_FAILED,    NO,   YES,  NO,   FALSE, TRUE,  NULL,           NULL},
+    [VIEW_NONE] = {"SEQ-9",   POD_UNKNOWN,   KEEP, KEEP, KEEP, FALSE, FALSE, NULL,           NULL},
+    [VIEW_WAITING] = {"SEQ-9",   POD_PENDING,   NO,   YES,  NO,   TRUE,  FALSE, NULL,           NULL},
+    [VIEW_SANDBOX] = {"KVM-103", POD_UNKNOWN,   YES,  KEEP, KEEP, FALSE, FALSE, NULL,           NULL},
+    [VIEW_RUNNING] = {"SEQ-9",   POD_RUNNING,   YES,  YES,  YES,  FALSE, FALSE, NULL,           NULL},
+    [VIEW_RESTARTING] = {"KVM-86",  POD_UNKNOWN,   KEEP, KEEP, NO,   TRUE,  FALSE, NULL,           NULL},
+    [VIEW_ENDED] = {"KVM-88",  POD_UNKNOWN,   KEEP, YES,  NO,   FALSE, TRUE,  NULL,           NULL},
+    [VIEW_SUCCEEDED] = {"SEQ-10",  POD_SUCCEEDED, NO,   YES,  NO,   FALSE, TRUE,  NULL,           NULL},
+    [VIEW_BROKEN] = {"SEQ-10",  POD_FAILED,    NO,   YES,  NO,   FALSE, TRUE,  NULL,           NULL},
+    [VIEW_FAILED] = {"SEQ-10",  POD_FAILED,    KEEP, KEEP, KEEP, FALSE, FALSE, NULL,           NULL},
+    [VIEW_SHUT_DOWN] = {"SEQ-10",  POD_FAILED,    NO,   YES,  NO,   FALSE, TRUE,  "Terminated",
+                   "Pod was terminated in response to imminent node shutdown."                   },
+    [VIEW_REJECTED] = {"SEQ-10",  POD_FAILED,    NO,   YES,  NO,   FALSE, FALSE, "NodeShutdown",
+                   "Pod was rejected as the node is shutting down."                              },
+    [VIEW_EVICTED] = {"EVM-33",  POD_FAILED,    NO,   YES,  NO,   FALSE, TRUE,  NULL,           NULL},
 };
 
 static gboolean
@@ -126,6 +129,10 @@ edit_status(Object *object, const void *arg)
         pod->started_at = report->seen_at;
     pod->restarts = report->restarts;
     pod->restarts_alone = report->restarts_alone;
+    if (report->generation != 0) {
+        changed |= pod->observed_generation != report->generation;
+        pod->observed_generation = report->generation;
+    }
     changed |= phase_set(pod, view_tells[report->view].phase);
     changed |= disruption_put_first(pod);
     changed |= set_conditions(pod, report);
@@ -152,6 +159,15 @@ unready_message(Strings *strings, const PodSpec *spec)
     return strings_internf(strings, "containers with unready status: [%s]", names);
 }
 
+/* KVM-104. Returns: 0: the kubelet tells none */
+static int32_t
+generation_of(const PodWorker *worker)
+{
+    return release_has_gate(kubelet_release(worker->kubelet), "PodObservedGenerationTracking")
+               ? (int32_t)worker->pod->generation
+               : 0;
+}
+
 static PodReport *
 new_report(const Kubelet *self, Plan *plan, const PodWorker *worker)
 {
@@ -163,6 +179,7 @@ new_report(const Kubelet *self, Plan *plan, const PodWorker *worker)
     report->view = worker->view;
     report->tells_sandbox =
         release_has_gate(kubelet_release(self), "PodReadyToStartContainersCondition");
+    report->generation = generation_of(worker);
     report->seen_at = worker->seen_at;
     report->at = worker->viewed_at;
     report->restarts = pod_run_restarts(worker);
@@ -358,9 +375,10 @@ typedef enum {
     FINISHED = 1 << 5,  /* the worker has nothing left to do */
     ENDED = 1 << 6,     /* its containers have ended by themselves */
     FOR_GOOD = 1 << 7,  /* ... and will not be started again */
+    SANDBOX = 1 << 10,  /* has been told to the status manager */
     TOLD = 1 << 8,      /* the kubelet has told something of it */
     EVICTED = 1 << 9,   /* ... and nothing of it runs any more */
-    VIEW_FACTS_END = 1 << 10,
+    VIEW_FACTS_END = 1 << 11,
 } ViewFacts;
 
 #define STANDS (RUNNING | REJECTED | OVER | FINISHED | EVICTED)
@@ -377,8 +395,9 @@ static const Rule view_table[] = {
     {"SEQ-10.4",                FINISHED,                       RUNNING | REJECTED | EVICTED | OVER,                                                 VIEW_NONE,      .until = 27},
     {"KVM-88",     ENDED | FOR_GOOD,                     STANDS,                                                               VIEW_ENDED                                                   },
     {"KVM-86",      ENDED,                      STANDS | FOR_GOOD,  VIEW_RESTARTING},
-    {"KVM-18.1", 0,                 STANDS | ENDED | TOLD,                                                        VIEW_WAITING                                                                                                                  },
-    {"KVM-18.2",    TOLD,                    STANDS | ENDED,     VIEW_NONE},
+    {"KVM-18.1", 0,                 STANDS | ENDED | TOLD | SANDBOX,                                                        VIEW_WAITING                                                                                                                  },
+    {"KVM-103",    SANDBOX,                    STANDS | ENDED,      VIEW_SANDBOX},
+    {"KVM-18.2",    TOLD,                    STANDS | ENDED | SANDBOX,                                                       VIEW_NONE                                                                                                                                                                      },
 };
 
 const RuleTable kubelet_view_rules =
@@ -399,6 +418,7 @@ current_view(const PodWorker *worker)
     facts |= pod_run_has_ended(worker) ? ENDED : 0;
     facts |= pod_run_has_ended_for_good(worker) ? FOR_GOOD : 0;
     facts |= worker->view != VIEW_NONE ? TOLD : 0;
+    facts |= worker->has_sandbox ? SANDBOX : 0;
     PodView view =
         (PodView)rules_find(&kubelet_view_rules, facts, kubelet_release(worker->kubelet))->then;
     return view == VIEW_NONE ? worker->view : view;
@@ -422,11 +442,12 @@ pod_status_changed(PodWorker *worker)
     gboolean has_news = pod_run_take_news(worker);
 
     if (view == worker->view && worker->step != WORKER_FINISHED && !has_new_condition(worker) &&
-        !has_news)
+        !has_news && generation_of(worker) == worker->told_generation)
         return;
     if (view != worker->view)
         worker->viewed_at = sim_now(self->base.sim);
     worker->view = view;
+    worker->told_generation = generation_of(worker);
     queue_report(worker);
 }
 

@@ -334,6 +334,9 @@ pod_sync_decide_terminating(const void *data, Plan *plan)
     if (pod->disruption.status != CONDITION_ABSENT && !pod->disruption_first) {
         plan_because(plan, "WL-95");
         kubelet_add_change(plan, CHANGE_STATUS, worker, 0);
+    } else if (release_has_gate(kubelet_release(self), "PodObservedGenerationTracking")) {
+        plan_because(plan, "KVM-104");
+        kubelet_add_change(plan, CHANGE_STATUS, worker, 0);
     }
     if (worker->rejected && worker->reason != NULL && !worker->over) {
         plan_because(plan, "EVM-40");

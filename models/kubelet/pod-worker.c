@@ -70,6 +70,10 @@ pod_worker_apply(const PlanChange *change)
     case CHANGE_PULLED:
         cluster_tell_pulled(worker->kubelet->base.cluster, worker->pod);
         return;
+    case CHANGE_SANDBOX:
+        worker->has_sandbox = TRUE;
+        pod_status_changed(worker);
+        return;
     case CHANGE_REDEFINED:
         pod_run_redefine(worker);
         return;
@@ -95,7 +99,7 @@ pod_worker_apply(const PlanChange *change)
         if (worker->running)
             pod_run_killed(worker);
         cluster_tell_containers(worker->kubelet->base.cluster, worker->pod, FALSE);
-        worker->running = FALSE;
+        worker->running = worker->has_sandbox = FALSE;
         worker->stopped = TRUE;
         eviction_pod_changed(worker);
         pod_status_changed(worker);
@@ -289,6 +293,20 @@ step_done(void *data, Plan *plan, PlanEnd end, const char *message)
     worker_go(self);
 }
 
+/* KVM-105: after a sync, not after the containers were stopped. */
+static gboolean
+relists_on_demand(const PodWorker *self)
+{
+    return (self->step == WORKER_SYNC || self->step == WORKER_TERMINATING) &&
+           release_has_gate(kubelet_release(self->kubelet), "PLEGOnDemandRelist");
+}
+
+static SimTime
+relist_time(const Kubelet *self)
+{
+    return process_timing(self->base.process)->relist_pass;
+}
+
 /* KVM-84: whether a relist has been since the last step ended. */
 static gboolean
 is_cache_newer(const PodWorker *self)
@@ -296,7 +314,9 @@ is_cache_newer(const PodWorker *self)
     const Kubelet *kubelet = self->kubelet;
 
     return self->synced_at == TIME_UNSET ||
-           sim_ticker_next(kubelet->relist) - sim_ticker_step(kubelet->relist) > self->synced_at;
+           sim_ticker_next(kubelet->relist) - sim_ticker_step(kubelet->relist) > self->synced_at ||
+           (relists_on_demand(self) &&
+            sim_now(kubelet->base.sim) > self->synced_at + relist_time(kubelet));
 }
 
 static PlanDecide
@@ -340,6 +360,27 @@ worker_start(PodWorker *self)
 }
 
 static void
+relisted(Sim *sim, void *data)
+{
+    Kubelet *self = data;
+
+    (void)sim;
+    self->relist_soon = 0;
+    pod_worker_relist(self);
+}
+
+static const SimEventType relist_event = {.name = "kubelet/PLEG relist on demand",
+                                          .fire = relisted};
+
+static void
+relist_soon(Kubelet *self)
+{
+    if (self->relist_soon == 0)
+        self->relist_soon =
+            sim_after(self->base.sim, relist_time(self), &relist_event, self, WAIT_RUNTIME);
+}
+
+static void
 await_relist(PodWorker *self)
 {
     Kubelet *kubelet = self->kubelet;
@@ -356,10 +397,13 @@ worker_go(PodWorker *self)
 {
     if (!self->wants_step || self->plan != NULL || self->awaits_relist)
         return;
-    if (is_cache_newer(self))
+    if (is_cache_newer(self)) {
         worker_start(self);
-    else
-        await_relist(self);
+        return;
+    }
+    await_relist(self);
+    if (relists_on_demand(self))
+        relist_soon(self->kubelet);
 }
 
 /* KVM-85: the next relist finds it. If a step is under way, the step after it comes after a relist

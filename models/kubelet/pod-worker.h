@@ -9,6 +9,7 @@
 typedef enum {
     VIEW_NONE,
     VIEW_WAITING, /* Pending: ContainerCreating */
+    VIEW_SANDBOX, /* ... in a sandbox that is there (KVM-103) */
     VIEW_RUNNING,
     VIEW_RESTARTING, /* its containers have ended and will be started again */
     VIEW_ENDED,      /* ... and will not; the phase is told once nothing of it runs (KVM-88) */
@@ -54,6 +55,7 @@ struct PodWorker {
     bool awaits_relist; /* in kubelet->awaiting */
     bool running;       /* its containers */
     bool waits;         /* for its volumes */
+    bool has_sandbox;   /* KVM-103; never before 1.36 */
     bool was_running;
     bool over;    /* a sync has seen that its containers ended for good: it is to be torn down */
     bool stopped; /* its runtime is to be removed: nothing of it runs or will */
@@ -66,10 +68,11 @@ struct PodWorker {
     bool evicted, disrupted; /* the latter: with the condition DisruptionTarget */
     bool report_queued;      /* in kubelet->reports */
     bool reporting;
-    uint32_t n_retries; /* of draws */
-    GPtrArray *errors;  /* of interned strings: podErrors of desired state (KVM-12); NULL: none */
-    SimTime synced_at;  /* the end of the last step; TIME_UNSET: none yet */
-    SimEventId retry;   /* the next sync after a failed one */
+    uint32_t n_retries;      /* of draws */
+    int32_t told_generation; /* in the newest report; 0: none yet (KVM-104) */
+    GPtrArray *errors; /* of interned strings: podErrors of desired state (KVM-12); NULL: none */
+    SimTime synced_at; /* the end of the last step; TIME_UNSET: none yet */
+    SimEventId retry;  /* the next sync after a failed one */
     unsigned n_mounts;
     PodMount mounts[];
 };

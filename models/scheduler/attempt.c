@@ -284,16 +284,31 @@ plan_writes(Plan *plan, const Attempt *attempt)
     }
 }
 
-/* SCH-70: PreBind, or straight on if all claims are bound (VB-80, VB-90). */
+static gboolean
+edit_nominate(Object *object, const void *arg)
+{
+    if (POD(object)->nominated_node == arg)
+        return FALSE;
+    POD(object)->nominated_node = arg;
+    return TRUE;
+}
+
+/* SCH-70: PreBind, or straight on if all claims are bound (VB-80, VB-90). SCH-133: who looks at a
+ * pod that binds its volumes sees for which node; the binding takes it back (API-24). */
 void
 scheduler_decide_bind_volumes(const void *data, Plan *plan)
 {
+    const Scheduler *self = data;
     const Attempt *attempt = plan_operation(plan);
 
-    (void)data;
     if (attempt->choices->len == 0) {
         plan_binding(plan, attempt);
         return;
+    }
+    if (release_has_gate(self->view.release, "NominatedNodeNameForExpectation")) {
+        plan_because(plan, "SCH-133");
+        plan_patch_status(plan, attempt->pod->meta.key, edit_nominate, attempt->node_name,
+                          PLAN_GO_ON);
     }
     plan_because(plan, "VB-91");
     plan_writes(plan, attempt);
@@ -442,7 +457,13 @@ pop_pods(Sim *sim, void *data)
 
     (void)sim;
     self->pop_event = 0;
-    while (self->current == NULL && (entry = scheduling_queue_pop(self->queue)) != NULL) {
+    while (self->current == NULL && (entry = scheduling_queue_next(self->queue)) != NULL) {
+        if (entry->place == PLACE_BACKOFF) {
+            scheduler_end_wait(self, entry, WAIT_BACKOFF);
+            scheduler_put(self, entry, PLACE_ACTIVE);
+            scheduler_count_move(self, entry, "PopFromBackoffQ");
+        }
+        scheduling_queue_pop(self->queue);
         if (scheduler_cache_find_pod(self->cache, entry->pod->meta.key, entry->pod->meta.uid) !=
             NULL)
             queued_pod_free(entry); /* assumed already */
@@ -460,8 +481,7 @@ static const SimEventType pop_event = {
 void
 scheduler_wake_loop(Scheduler *self)
 {
-    if (self->current != NULL || self->pop_event != 0 ||
-        scheduling_queue_length(self->queue, PLACE_ACTIVE) == 0)
+    if (self->current != NULL || self->pop_event != 0 || scheduling_queue_next(self->queue) == NULL)
         return;
     self->pop_event = sim_after(self->base.sim, 0, &pop_event, self, WAIT_NONE);
 }

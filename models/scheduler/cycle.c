@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#define WORDS_CHANGE_SINCE 34 /* SCH-131 */
+
 /* ---- What cycles read ---- */
 
 static void
@@ -138,12 +140,20 @@ cycle_find_class(const Cycle *cycle, const Claim *claim)
 
 /* ---- Reasons and messages ---- */
 
+/* SCH-131: from 1.34 on it is not told which taint it is. */
+static gboolean
+tells_taint(const char *text)
+{
+    return strchr(text, '{') != NULL;
+}
+
 static void
 count_reason(Cycle *self, const char *text, const char *key, const char *value)
 {
     for (unsigned i = 0; i < self->reasons->len; i++) {
         Reason *reason = &g_array_index(self->reasons, Reason, i);
-        if (reason->text == text && reason->key == key && reason->value == value) {
+        if (reason->text == text &&
+            (!tells_taint(text) || (reason->key == key && reason->value == value))) {
             reason->n_nodes++;
             return;
         }
@@ -159,13 +169,16 @@ cycle_reason(Cycle *self, const char *text)
 }
 
 void
-cycle_reason_taint(Cycle *self, const char *format, const Taint *taint)
+cycle_reason_taint(Cycle *self, const Taint *taint)
 {
-    count_reason(self, format, taint->key, taint->value == NULL ? "" : taint->value);
+    count_reason(self,
+                 self->view->minor >= WORDS_CHANGE_SINCE ? "node(s) had untolerated taint(s)"
+                                                         : "node(s) had untolerated taint {%s: %s}",
+                 taint->key, taint->value == NULL ? "" : taint->value);
 }
 
 const char *
-refusal_text(Refusal refusal)
+refusal_text(const Cycle *self, Refusal refusal)
 {
     static const char *const texts[N_REFUSALS] = {
         [REFUSED_PODS] = "Too many pods",
@@ -176,6 +189,9 @@ refusal_text(Refusal refusal)
         [REFUSED_VOLUMES] = "node(s) exceed max volume count",
     };
 
+    if (refusal == REFUSED_CLAIM && self->view->minor >= WORDS_CHANGE_SINCE)
+        return "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode "
+               "already in-use by another pod";
     return texts[refusal];
 }
 
@@ -184,7 +200,7 @@ cycle_refuse(Cycle *self, Refusal refusal)
 {
     self->refusals |= UINT32_C(1) << refusal;
     if (!self->remembers)
-        cycle_reason(self, refusal_text(refusal));
+        cycle_reason(self, refusal_text(self, refusal));
 }
 
 void
@@ -244,7 +260,7 @@ cycle_text(Cycle *self, const char *format, ...)
 static char *
 reason_format(const Reason *reason)
 {
-    if (reason->key == NULL)
+    if (reason->key == NULL || !tells_taint(reason->text))
         return g_strdup_printf("%u %s", reason->n_nodes, reason->text);
     g_autofree char *before = g_strndup(reason->text, strcspn(reason->text, "{"));
     return g_strdup_printf("%u %s{%s: %s}", reason->n_nodes, before, reason->key, reason->value);

@@ -41,9 +41,8 @@ find_place(const Scheduler *self, const Pod *pod, Diagnosis *diagnosis)
     diagnosis->again_at = SIM_TIME_MAX;
     diagnosis->n_ahead = scheduling_queue_length(self->queue, PLACE_ACTIVE);
     diagnosis->place = queued == NULL ? PLACE_NONE : queued->place;
-    if (diagnosis->place == PLACE_BACKOFF)
-        diagnosis->again_at =
-            queued->timestamp + scheduling_queue_backoff(self->queue, queued->attempts);
+    if (diagnosis->place == PLACE_BACKOFF || diagnosis->place == PLACE_ERRORS)
+        diagnosis->again_at = scheduling_queue_backoff_end(self->queue, queued);
     else if (diagnosis->place == PLACE_UNSCHEDULABLE)
         diagnosis->again_at = queued->timestamp + options_of(self)->pod_max_in_unschedulable;
 }

@@ -329,7 +329,7 @@ count_refused(Search *self, NodeSet *left)
 
     for (unsigned i = 0; i < N_REFUSALS; i++) {
         unsigned n = node_set_count_shared(left, &memo->refused_by[i]);
-        cycle_reason_of_nodes(self->cycle, refusal_text(i), n);
+        cycle_reason_of_nodes(self->cycle, refusal_text(self->cycle, i), n);
         self->counts.plugins |= n > 0 ? UINT32_C(1) << plugin_of[i] : 0;
     }
     for (unsigned i = 0; i < left->n_words; i++)

@@ -46,9 +46,9 @@ scheduler_count_move(const Scheduler *self, const QueuedPod *entry, const char *
 {
     if (sim_metrics(self->base.sim) != NULL)
         count(self, event,
-              entry->place == PLACE_ACTIVE    ? "active"
-              : entry->place == PLACE_BACKOFF ? "backoff"
-                                              : "unschedulable");
+              entry->place == PLACE_UNSCHEDULABLE                             ? "unschedulable"
+              : entry->place == PLACE_BACKOFF || entry->place == PLACE_ERRORS ? "backoff"
+                                                                              : "active");
 }
 
 void
@@ -109,7 +109,8 @@ set_unschedulable(const Scheduler *self, const char *plugin, unsigned n)
 static void
 measure_unschedulable(const Scheduler *self)
 {
-    static const QueuePlace places[] = {PLACE_ACTIVE, PLACE_BACKOFF, PLACE_UNSCHEDULABLE};
+    static const QueuePlace places[] = {PLACE_ACTIVE, PLACE_BACKOFF, PLACE_ERRORS,
+                                        PLACE_UNSCHEDULABLE};
     unsigned counts[N_PLUGINS] = {0};
 
     sim_metrics_clear(sim_metrics(self->base.sim),
@@ -141,7 +142,8 @@ scheduler_measure_queue(void *data)
     sim_series_set(metric_series(metrics, METRIC_SCHEDULER_PENDING, job, "active"),
                    scheduling_queue_length(self->queue, PLACE_ACTIVE));
     sim_series_set(metric_series(metrics, METRIC_SCHEDULER_PENDING, job, "backoff"),
-                   scheduling_queue_length(self->queue, PLACE_BACKOFF));
+                   scheduling_queue_length(self->queue, PLACE_BACKOFF) +
+                       scheduling_queue_length(self->queue, PLACE_ERRORS));
     sim_series_set(metric_series(metrics, METRIC_SCHEDULER_PENDING, job, "gated"), n_gated);
     sim_series_set(metric_series(metrics, METRIC_SCHEDULER_PENDING, job, "unschedulable"),
                    n_waiting - n_gated);

@@ -387,6 +387,11 @@ cycle_preempt(Cycle *self, const Filters *active)
 {
     GArray *reasons = self->reasons;
     unsigned n_nodes;
+    gboolean asks_claims = self->view->release != NULL &&
+                           release_has_gate(self->view->release, "DynamicResourceAllocation");
+
+    if (asks_claims && active == NULL) /* SCH-130: its PostFilter misses what its PreFilter knows */
+        return (Preemption){.keeps_nomination = TRUE, .message = g_strdup("not found")};
 
     scheduler_cache_nodes(self->view->cache, &n_nodes);
     if (active == NULL)
@@ -395,5 +400,9 @@ cycle_preempt(Cycle *self, const Filters *active)
     Preemption result = preempt(self, active);
     g_array_unref(self->reasons);
     self->reasons = reasons;
+    if (asks_claims && result.message != NULL) {
+        g_autofree char *own = g_steal_pointer(&result.message);
+        result.message = g_strdup_printf("no new claims to deallocate, %s", own);
+    }
     return result;
 }

@@ -7,7 +7,7 @@
 struct SchedulingQueue {
     QueueOptions options;
     SimSlots by_slot;     /* of QueuedPod: all that are in a store */
-    GPtrArray *stores[4]; /* by QueuePlace: two binary heaps and a bag; PLACE_NONE has none */
+    GPtrArray *stores[5]; /* by QueuePlace: three binary heaps and a bag; PLACE_NONE has none */
     unsigned n_rejected_by[N_PLUGINS_MAX]; /* in PLACE_UNSCHEDULABLE, by plugin */
     uint64_t n_moves;
 };
@@ -83,16 +83,52 @@ scheduling_queue_backoff(const SchedulingQueue *self, uint32_t attempts)
     return backoff;
 }
 
-static SimTime
-backoff_expiry(const SchedulingQueue *self, const QueuedPod *entry)
+void
+queued_pod_failed(QueuedPod *self, gboolean rejected)
 {
-    return entry->timestamp + scheduling_queue_backoff(self, entry->attempts);
+    if (rejected)
+        self->rejections++;
+    self->errors = rejected ? 0 : self->errors + 1;
+}
+
+/* SCH-38: the second in which an instant lies, while waiting pods are popped, too. */
+static SimTime
+window_of(const SchedulingQueue *self, SimTime at)
+{
+    SimTime since = at - self->options.window_phase;
+
+    if (!self->options.pops_waiting)
+        return at;
+    return at - ((since % SIM_SECOND) + SIM_SECOND) % SIM_SECOND;
+}
+
+SimTime
+scheduling_queue_backoff_end(const SchedulingQueue *self, const QueuedPod *entry)
+{
+    uint32_t count = !self->options.counts_causes ? entry->attempts
+                     : entry->errors > 0          ? entry->errors
+                                                  : entry->rejections;
+
+    if (count == 0)
+        return TIME_UNSET;
+    return window_of(self, entry->timestamp + scheduling_queue_backoff(self, count));
 }
 
 gboolean
 scheduling_queue_is_backing_off(const SchedulingQueue *self, const QueuedPod *entry, SimTime now)
 {
-    return backoff_expiry(self, entry) > now;
+    SimTime end = scheduling_queue_backoff_end(self, entry);
+
+    if (end == TIME_UNSET)
+        return FALSE;
+    return self->options.pops_waiting ? end >= window_of(self, now) : end > now;
+}
+
+QueuePlace
+scheduling_queue_waits_in(const SchedulingQueue *self, const QueuedPod *entry)
+{
+    return self->options.pops_waiting && entry->unschedulable_plugins == 0 ? PLACE_ERRORS
+                                                                           : PLACE_BACKOFF;
 }
 
 QueuedPod *
@@ -107,15 +143,17 @@ scheduling_queue_find(const SchedulingQueue *self, const ObjectKey *key)
 static gboolean
 comes_before(const SchedulingQueue *self, QueuePlace place, const QueuedPod *a, const QueuedPod *b)
 {
-    if (place == PLACE_ACTIVE) {
+    if (place != PLACE_ACTIVE) {
+        SimTime a_at = scheduling_queue_backoff_end(self, a),
+                b_at = scheduling_queue_backoff_end(self, b);
+        if (a_at != b_at)
+            return a_at < b_at;
+    }
+    if (place == PLACE_ACTIVE || (place == PLACE_BACKOFF && self->options.pops_waiting)) {
         if (a->pod->spec->priority != b->pod->spec->priority)
             return a->pod->spec->priority > b->pod->spec->priority;
         if (a->timestamp != b->timestamp)
             return a->timestamp < b->timestamp;
-    } else {
-        SimTime a_at = backoff_expiry(self, a), b_at = backoff_expiry(self, b);
-        if (a_at != b_at)
-            return a_at < b_at;
     }
     return a->sequence < b->sequence;
 }
@@ -167,7 +205,7 @@ heap_down(SchedulingQueue *self, QueuePlace place, QueuedPod *entry)
 void
 scheduling_queue_fix(SchedulingQueue *self, QueuedPod *entry)
 {
-    if (entry->place != PLACE_ACTIVE && entry->place != PLACE_BACKOFF)
+    if (entry->place == PLACE_NONE || entry->place == PLACE_UNSCHEDULABLE)
         return;
     heap_up(self, entry->place, entry);
     heap_down(self, entry->place, entry);
@@ -229,11 +267,23 @@ scheduling_queue_take(SchedulingQueue *self, QueuedPod *entry)
 }
 
 QueuedPod *
+scheduling_queue_next(const SchedulingQueue *self)
+{
+    const GPtrArray *active = self->stores[PLACE_ACTIVE], *waiting = self->stores[PLACE_BACKOFF];
+
+    if (active->len > 0)
+        return active->pdata[0];
+    return self->options.pops_waiting && waiting->len > 0 ? waiting->pdata[0] : NULL;
+}
+
+QueuedPod *
 scheduling_queue_pop(SchedulingQueue *self)
 {
-    if (self->stores[PLACE_ACTIVE]->len == 0)
+    QueuedPod *entry = scheduling_queue_next(self);
+
+    if (entry == NULL)
         return NULL;
-    QueuedPod *entry = scheduling_queue_take(self, self->stores[PLACE_ACTIVE]->pdata[0]);
+    scheduling_queue_take(self, entry);
     entry->attempts++;
     entry->unschedulable_plugins = 0; /* SCH-23 */
     return entry;
@@ -242,11 +292,12 @@ scheduling_queue_pop(SchedulingQueue *self)
 QueuedPod *
 scheduling_queue_backed_off(const SchedulingQueue *self, SimTime now)
 {
-    GPtrArray *heap = self->stores[PLACE_BACKOFF];
-
-    if (heap->len == 0 || scheduling_queue_is_backing_off(self, heap->pdata[0], now))
-        return NULL;
-    return heap->pdata[0];
+    for (QueuePlace place = PLACE_BACKOFF; place <= PLACE_ERRORS; place++) {
+        const GPtrArray *heap = self->stores[place];
+        if (heap->len > 0 && !scheduling_queue_is_backing_off(self, heap->pdata[0], now))
+            return heap->pdata[0];
+    }
+    return NULL;
 }
 
 unsigned

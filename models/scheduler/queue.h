@@ -4,7 +4,7 @@
 #include "models/api/pod.h"
 #include "sim/sim.h"
 
-/* The scheduling queue: three stores of pods without a node (SCH-30..37), and their moves: SCH-S1,
+/* The scheduling queue: stores of pods without a node (SCH-30..39), and their moves: SCH-S1,
  * SCH-S2, SCH-S3 by SchedulingGates, SCH-S4 to try a pod, SCH-S5, SCH-S6, SCH-S7 back from there,
  * SCH-S10, SCH-S11, SCH-S12, SCH-S13 among the stores, SCH-S14 out; a pod on its way to a node is
  * in none (SCH-S8, SCH-S9). Knows time only as it is told. */
@@ -14,6 +14,7 @@ typedef enum {
     PLACE_NONE,          /* in no store: just entered, or in flight */
     PLACE_ACTIVE,        /* next by priority, then by timestamp */
     PLACE_BACKOFF,       /* until the first flush after its back-off */
+    PLACE_ERRORS,        /* the same, after an error; used only if waiting pods are popped, too */
     PLACE_UNSCHEDULABLE, /* until something happens that may help */
 } QueuePlace;
 
@@ -24,6 +25,8 @@ typedef struct {
     SimTime timestamp;   /* of entering the queue, or of the last failure (SCH-22) */
     SimTime admitted_at; /* when it first entered activeQ; TIME_UNSET: not yet (SCH-42) */
     uint32_t attempts;   /* pops so far (SCH-21) */
+    uint16_t rejections; /* failed attempts that a plugin ended */
+    uint16_t errors;     /* failed attempts since the last of these: an error ended them */
     uint32_t unschedulable_plugins; /* set of plugins that rejected it last time: 1 << PluginId */
     gboolean gated;
     QueuePlace place;
@@ -35,6 +38,9 @@ typedef struct {
 typedef struct {
     SimTime initial_backoff; /* SCH-1 */
     SimTime max_backoff;     /* SCH-2 */
+    gboolean pops_waiting;   /* gate SchedulerPopFromBackoffQ (SCH-38) */
+    gboolean counts_causes;  /* back-off counts rejections, or errors, not attempts (SCH-132) */
+    SimTime window_phase;    /* of the seconds to which the end of a back-off is cut (SCH-38) */
 } QueueOptions;
 
 SchedulingQueue *scheduling_queue_new(const QueueOptions *options);
@@ -48,6 +54,12 @@ void queued_pod_set_pod(QueuedPod *self, const Pod *pod);
 
 /* SCH-33: how long a pod waits after this many attempts. */
 SimTime scheduling_queue_backoff(const SchedulingQueue *self, uint32_t attempts);
+/* Returns: when the pod's back-off ends; in the past: it has none */
+SimTime scheduling_queue_backoff_end(const SchedulingQueue *self, const QueuedPod *entry);
+/* Counts a failed attempt: a plugin rejected the pod, or there was an error. */
+void queued_pod_failed(QueuedPod *self, gboolean rejected);
+/* Returns: the store in which a pod waits for the end of its back-off */
+QueuePlace scheduling_queue_waits_in(const SchedulingQueue *self, const QueuedPod *entry);
 /* SCH-34 */
 gboolean
 scheduling_queue_is_backing_off(const SchedulingQueue *self, const QueuedPod *entry, SimTime now);
@@ -60,10 +72,12 @@ void scheduling_queue_put(SchedulingQueue *self, QueuedPod *entry, QueuePlace pl
 QueuedPod *scheduling_queue_take(SchedulingQueue *self, QueuedPod *entry);
 /* Restores the order after the pod's priority may have changed. */
 void scheduling_queue_fix(SchedulingQueue *self, QueuedPod *entry);
-/* SCH-S4: the head of activeQ, out of all stores, its attempt counted. Returns: (owned): NULL:
- * empty */
+/* The pod to try next: the head of activeQ; SCH-38: if there is none, that of backoffQ. Returns:
+ * (borrowed): NULL: none */
+QueuedPod *scheduling_queue_next(const SchedulingQueue *self);
+/* SCH-S4: that one, out of all stores, its attempt counted. Returns: (owned): NULL: none */
 QueuedPod *scheduling_queue_pop(SchedulingQueue *self);
-/* Returns: (borrowed): the first in backoffQ whose back-off is over; NULL: none */
+/* Returns: (borrowed): the first whose back-off is over; NULL: none */
 QueuedPod *scheduling_queue_backed_off(const SchedulingQueue *self, SimTime now);
 
 unsigned scheduling_queue_length(const SchedulingQueue *self, QueuePlace place);

@@ -10,6 +10,10 @@ scheduler_put(Scheduler *self, QueuedPod *entry, QueuePlace place)
         scheduler_wake_loop(self);
         break;
     case PLACE_BACKOFF:
+        scheduler_wake_loop(self);
+        sim_ticker_wake(self->backoff_flush);
+        break;
+    case PLACE_ERRORS:
         sim_ticker_wake(self->backoff_flush);
         break;
     case PLACE_UNSCHEDULABLE:
@@ -27,7 +31,8 @@ put_after_backoff(Scheduler *self, QueuedPod *entry)
     gboolean backing_off =
         scheduling_queue_is_backing_off(self->queue, entry, sim_now(self->base.sim));
 
-    scheduler_put(self, entry, backing_off ? PLACE_BACKOFF : PLACE_ACTIVE);
+    scheduler_put(self, entry,
+                  backing_off ? scheduling_queue_waits_in(self->queue, entry) : PLACE_ACTIVE);
 }
 
 /* SCH-41: a new pod. */
@@ -45,8 +50,8 @@ scheduler_enter_queue(Scheduler *self, const Pod *pod)
 }
 
 /* Logs the time that the pod spent in its store; the event at hand keeps its own cause. */
-static void
-end_wait(Scheduler *self, QueuedPod *entry, WaitKind wait)
+void
+scheduler_end_wait(Scheduler *self, QueuedPod *entry, WaitKind wait)
 {
     SimCauseId cause = sim_cause(self->base.sim);
     uint16_t detail = 0;
@@ -68,7 +73,7 @@ end_unschedulable(Scheduler *self, QueuedPod *entry, EventResource resource)
     if (resource == EVENT_CLAIM || resource == EVENT_VOLUME)
         entry->parked = sim_cause(self->base.sim);
     else
-        end_wait(self, entry, WAIT_UNSCHEDULABLE);
+        scheduler_end_wait(self, entry, WAIT_UNSCHEDULABLE);
 }
 
 /* SCH-66: without hints. */
@@ -322,6 +327,7 @@ scheduler_put_back(Scheduler *self, Attempt *attempt, uint32_t rejected_by)
     queued_pod_set_pod(entry, pod);
     entry->timestamp = sim_now(self->base.sim);
     entry->unschedulable_plugins = rejected_by;
+    queued_pod_failed(entry, rejected_by != 0);
     entry->parked = sim_cause(self->base.sim);
     if (self->has_hints ? is_helped_already(self, entry) : self->moved_since_pop)
         facts |= SAVED;
@@ -340,11 +346,13 @@ scheduler_flush_backoff(void *data)
     QueuedPod *entry;
 
     while ((entry = scheduling_queue_backed_off(self->queue, sim_now(self->base.sim))) != NULL) {
-        end_wait(self, entry, WAIT_BACKOFF);
+        scheduler_end_wait(self, entry, WAIT_BACKOFF);
         scheduler_put(self, entry, PLACE_ACTIVE);
         scheduler_count_move(self, entry, "BackoffComplete");
     }
-    return scheduling_queue_length(self->queue, PLACE_BACKOFF) > 0;
+    return scheduling_queue_length(self->queue, PLACE_BACKOFF) +
+               scheduling_queue_length(self->queue, PLACE_ERRORS) >
+           0;
 }
 
 /* SCH-36 */
@@ -360,7 +368,7 @@ scheduler_flush_unschedulable(void *data)
             i++;
             continue;
         }
-        end_wait(self, entry, WAIT_UNSCHEDULABLE);
+        scheduler_end_wait(self, entry, WAIT_UNSCHEDULABLE);
         put_after_backoff(self, entry);
         scheduler_count_move(self, entry, "UnschedulableTimeout");
     }

@@ -77,6 +77,8 @@ living_pod(const Object *object)
 void scheduler_enter_queue(Scheduler *self, const Pod *pod);
 /* Puts it into this store, and wakes the loop that empties the store. */
 void scheduler_put(Scheduler *self, QueuedPod *entry, QueuePlace place);
+/* Logs the time that the pod spent in its store. */
+void scheduler_end_wait(Scheduler *self, QueuedPod *entry, WaitKind wait);
 
 /* Metrics (measure.c). A pod has moved: @event is Kubernetes' label, or the event in the cluster */
 void scheduler_count_move(const Scheduler *self, const QueuedPod *entry, const char *event);

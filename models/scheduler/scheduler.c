@@ -7,6 +7,7 @@
 #define BACKOFF_FLUSH_PERIOD SIM_SECOND              /* SCH-4 */
 #define UNSCHEDULABLE_FLUSH_PERIOD (30 * SIM_SECOND) /* SCH-5 */
 #define DEFAULT_SHAPE "0:0,100:10"                   /* VB-61 */
+#define COUNTS_CAUSES_SINCE 34                       /* SCH-132 */
 #define SCHEDULER_NAME "default-scheduler"           /* SCH-40: of its profile */
 
 /* ---- What informers tell ---- */
@@ -264,6 +265,21 @@ init_view(Scheduler *self)
     self->pods_by_claim = informer_add_index(self->pods, index_pods_by_claim);
 }
 
+static gboolean
+pops_waiting(const Scheduler *self)
+{
+    return release_has_gate(self->view.release, "SchedulerPopFromBackoffQ");
+}
+
+/* SCH-38: where the cluster's clock begins a second is not known: it is drawn. */
+static SimTime
+window_phase(const Scheduler *self)
+{
+    SimStream stream = sim_stream(self->base.sim, "kube-scheduler/phase");
+
+    return (SimTime)sim_random_below(stream, 0, 0, SIM_SECOND);
+}
+
 static void
 init_state(Scheduler *self)
 {
@@ -273,8 +289,13 @@ init_state(Scheduler *self)
         .attachments = process_informer(self->base.process, KIND_ATTACHMENT, NULL),
         .strings = self->base.strings,
     };
-    QueueOptions queue_options = {options_of(self)->pod_initial_backoff_s * SIM_SECOND,
-                                  options_of(self)->pod_max_backoff_s * SIM_SECOND};
+    QueueOptions queue_options = {
+        .initial_backoff = options_of(self)->pod_initial_backoff_s * SIM_SECOND,
+        .max_backoff = options_of(self)->pod_max_backoff_s * SIM_SECOND,
+        .pops_waiting = pops_waiting(self),
+        .counts_causes = self->view.minor >= COUNTS_CAUSES_SINCE,
+        .window_phase = window_phase(self),
+    };
 
     self->queue = scheduling_queue_new(&queue_options);
     self->cache = scheduler_cache_new(&cache_options);
@@ -298,17 +319,21 @@ init_tickers(Scheduler *self)
 {
     SimStream stream = sim_stream(self->base.sim, "kube-scheduler/phase");
     gboolean drawn = !self->base.started_late;
-    SimTime fraction = drawn ? (SimTime)sim_random_below(stream, 0, 0, SIM_SECOND) : 0;
+    SimTime fraction = drawn ? window_phase(self) : 0;
     SimTime seconds =
         drawn ? (SimTime)sim_random_below(stream, 0, 1, UNSCHEDULABLE_FLUSH_PERIOD / SIM_SECOND)
               : 0;
+
+    SimTime cost = process_timing(self->base.process)->loop_pass;
+    SimTime to_window = /* a ticker, which does not drift */
+        (window_phase(self) - sim_now(self->base.sim) % SIM_SECOND + SIM_SECOND) % SIM_SECOND;
 
     self->backoff_flush =
         sim_ticker_new(self->base.sim, &(SimTickerOptions){
                                            .name = "scheduler/flush backoffQ",
                                            .period = BACKOFF_FLUSH_PERIOD,
-                                           .cost = process_timing(self->base.process)->loop_pass,
-                                           .phase = fraction,
+                                           .cost = pops_waiting(self) ? 0 : cost,
+                                           .phase = pops_waiting(self) ? to_window : fraction,
                                            .order = self->base.order,
                                            .wait = WAIT_BACKOFF,
                                            .pass = scheduler_flush_backoff,
@@ -318,7 +343,7 @@ init_tickers(Scheduler *self)
         sim_ticker_new(self->base.sim, &(SimTickerOptions){
                                            .name = "scheduler/flush unschedulable pods",
                                            .period = UNSCHEDULABLE_FLUSH_PERIOD,
-                                           .cost = process_timing(self->base.process)->loop_pass,
+                                           .cost = cost,
                                            .phase = fraction + seconds * SIM_SECOND,
                                            .order = self->base.order + 1,
                                            .wait = WAIT_UNSCHEDULABLE,

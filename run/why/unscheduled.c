@@ -183,6 +183,7 @@ ask_queue(Question *self, const Pod *pod, const Diagnosis *diagnosis)
                        object_name(&pod->meta));
         return why_until(self, "scheduling", diagnosis->again_at);
     case PLACE_BACKOFF:
+    case PLACE_ERRORS:
         return why_until(self, "backing-off", diagnosis->again_at);
     case PLACE_ACTIVE:
         why_link_named(self, "process/kube-scheduler", TIME_UNSET, "has %u pods in its queue",

@@ -17,10 +17,17 @@ typedef struct {
 } World;
 
 static void
-world_init(World *self)
+world_init_with(World *self, const QueueOptions *options)
 {
     self->objects = objects_new(1);
-    self->queue = scheduling_queue_new(&(QueueOptions){SIM_SECOND, 10 * SIM_SECOND});
+    self->queue = scheduling_queue_new(options);
+}
+
+static void
+world_init(World *self)
+{
+    world_init_with(self,
+                    &(QueueOptions){.initial_backoff = SIM_SECOND, .max_backoff = 10 * SIM_SECOND});
 }
 
 static void
@@ -130,7 +137,7 @@ active_pods_have_an_order(void **state)
     }
 }
 
-/* Against a plain array: random puts, moves and takes keep all three stores sound. */
+/* Against a plain array: random puts, moves and takes keep all stores sound. */
 static void
 stores_agree_with_an_array(void **state)
 {
@@ -143,7 +150,7 @@ stores_agree_with_an_array(void **state)
     for (unsigned step = 0; step < 20000; step++) {
         random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
         unsigned i = (unsigned)(random >> 33) % G_N_ELEMENTS(entries);
-        QueuePlace place = PLACE_ACTIVE + (unsigned)(random >> 20) % 3;
+        QueuePlace place = PLACE_ACTIVE + (unsigned)(random >> 20) % 4;
         char name[16];
         g_snprintf(name, sizeof name, "p%u", i);
         if (entries[i] == NULL) {
@@ -154,7 +161,7 @@ stores_agree_with_an_array(void **state)
         } else {
             queued_pod_free(scheduling_queue_take(world.queue, g_steal_pointer(&entries[i])));
         }
-        unsigned counts[4] = {0};
+        unsigned counts[PLACE_UNSCHEDULABLE + 1] = {0};
         const QueuedPod *best = NULL;
         for (unsigned k = 0; k < G_N_ELEMENTS(entries); k++) {
             if (entries[k] == NULL)
@@ -195,13 +202,93 @@ rejections_are_counted(void **state)
     world_clear(&world);
 }
 
+/* Fails at once, and waits. */
+static QueuedPod *
+failed(World *world, const char *name, int32_t priority, SimTime at, gboolean rejected)
+{
+    QueuedPod *entry = new_entry(world, name, priority, at);
+
+    entry->attempts = 1;
+    entry->unschedulable_plugins = rejected ? 1 : 0;
+    queued_pod_failed(entry, rejected);
+    scheduling_queue_put(world->queue, entry, scheduling_queue_waits_in(world->queue, entry), at);
+    return entry;
+}
+
+/* SCH-38: seconds of the clock begin at .3; "late" fails in the second after the others. */
+static void
+an_idle_scheduler_takes_waiting_pods(void **state)
+{
+    static const char *const popped[] = {"new", "high", "low", "late"};
+    World world;
+
+    (void)state;
+    world_init_with(&world, &(QueueOptions){.initial_backoff = SIM_SECOND,
+                                            .max_backoff = 10 * SIM_SECOND,
+                                            .pops_waiting = TRUE,
+                                            .window_phase = 300 * SIM_MS});
+    failed(&world, "low", 0, 400 * SIM_MS, TRUE);
+    failed(&world, "high", 7, 1200 * SIM_MS, TRUE);
+    failed(&world, "late", 9, 1400 * SIM_MS, TRUE);
+    const QueuedPod *broken = failed(&world, "broken", 9, 400 * SIM_MS, FALSE);
+    scheduling_queue_put(world.queue, new_entry(&world, "new", 0, SIM_SECOND), PLACE_ACTIVE, 0);
+    for (unsigned i = 0; i < G_N_ELEMENTS(popped); i++) {
+        QueuedPod *entry = scheduling_queue_pop(world.queue);
+        assert_string_equal(entry->pod->meta.key->name, popped[i]);
+        queued_pod_free(entry);
+    }
+    assert_null(scheduling_queue_pop(world.queue));
+    assert_int_equal(broken->place, PLACE_ERRORS);
+    /* Its back-off ends at 1.4 s, in the second that begins at 1.3 s. */
+    assert_null(scheduling_queue_backed_off(world.queue, 2299 * SIM_MS));
+    assert_ptr_equal(scheduling_queue_backed_off(world.queue, 2300 * SIM_MS), broken);
+    world_clear(&world);
+}
+
+/* SCH-132: four attempts, of which two were rejected before two errors. */
+static void
+backoff_counts_rejections_or_errors(void **state)
+{
+    static const struct {
+        gboolean counts_causes;
+        int seconds;
+    } rows[] = {
+        {FALSE, 8},
+        {TRUE,  2}
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        World world;
+        world_init_with(&world, &(QueueOptions){.initial_backoff = SIM_SECOND,
+                                                .max_backoff = 10 * SIM_SECOND,
+                                                .counts_causes = rows[i].counts_causes});
+        QueuedPod *entry = new_entry(&world, "p", 0, 0);
+        assert_false(scheduling_queue_is_backing_off(world.queue, entry, 0));
+        for (entry->attempts = 1; entry->attempts < 4; entry->attempts++)
+            queued_pod_failed(entry, entry->attempts < 3);
+        queued_pod_failed(entry, FALSE);
+        assert_true(scheduling_queue_backoff_end(world.queue, entry) ==
+                    rows[i].seconds * SIM_SECOND);
+        queued_pod_failed(entry, TRUE);
+        if (rows[i].counts_causes)
+            assert_true(scheduling_queue_backoff_end(world.queue, entry) == 4 * SIM_SECOND);
+        queued_pod_free(entry);
+        world_clear(&world);
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(backoff_doubles),           cmocka_unit_test(retries_come_on_ticks),
-        cmocka_unit_test(active_pods_have_an_order), cmocka_unit_test(stores_agree_with_an_array),
+        cmocka_unit_test(backoff_doubles),
+        cmocka_unit_test(retries_come_on_ticks),
+        cmocka_unit_test(active_pods_have_an_order),
+        cmocka_unit_test(stores_agree_with_an_array),
         cmocka_unit_test(rejections_are_counted),
+        cmocka_unit_test(an_idle_scheduler_takes_waiting_pods),
+        cmocka_unit_test(backoff_counts_rejections_or_errors),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -78,7 +78,7 @@ taint_toleration_filter(Cycle *cycle, const NodeInfo *node)
     const Taint *taint = pod_untolerated_taint(cycle->pod, node->node);
     if (taint == NULL)
         return VERDICT_OK;
-    cycle_reason_taint(cycle, "node(s) had untolerated taint {%s: %s}", taint);
+    cycle_reason_taint(cycle, taint);
     return VERDICT_UNRESOLVABLE;
 }
 

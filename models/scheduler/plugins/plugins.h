@@ -201,7 +201,7 @@ extern const Plugin plugins[N_PLUGINS]; /* plugins.c */
 
 /* ---- For plugins: why this node is rejected ---- */
 void cycle_reason(Cycle *cycle, const char *text);
-void cycle_reason_taint(Cycle *cycle, const char *format, const Taint *taint);
+void cycle_reason_taint(Cycle *cycle, const Taint *taint);
 /* ... or the pod, or what went wrong. */
 void cycle_text(Cycle *cycle, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
@@ -211,7 +211,7 @@ void normalise_by_max(int64_t *scores, unsigned n, gboolean reversed);
 /* The same of several nodes. */
 void cycle_reason_of_nodes(Cycle *cycle, const char *text, unsigned n_nodes);
 /* As cycle_reason(), of a plugin that goes by the ask. */
-const char *refusal_text(Refusal refusal);
+const char *refusal_text(const Cycle *self, Refusal refusal);
 void cycle_refuse(Cycle *cycle, Refusal refusal);
 /* The nodes that @plugin leaves, at first all; @reason: of the others (static). For pre_filter, in
  * the order in which the filter would find its reasons. NULL: there are too many narrowings; the

@@ -18,7 +18,7 @@ typedef enum {
     CONFLICT_ERROR = 1 << 4,
 } Conflicts;
 
-#define OUT_OF_REACH "node(s) had volume node affinity conflict"
+#define REACH_WORDS_SINCE 33 /* SCH-131 */
 #define NO_VOLUMES "node(s) didn't find available persistent volumes to bind"
 #define NO_STORAGE "node(s) did not have enough free storage"
 
@@ -336,11 +336,20 @@ unbound_at(const Cycle *cycle, unsigned k)
     return claim_at(cycle, g_array_index(cycle->by_size, unsigned, k));
 }
 
+/* SCH-131 */
+static const char *
+out_of_reach(const Cycle *cycle)
+{
+    return cycle->view->minor >= REACH_WORDS_SINCE
+               ? "node(s) didn't match PersistentVolume's node affinity"
+               : "node(s) had volume node affinity conflict";
+}
+
 /* VB-20: the nodes that reach all bound volumes. */
 static gboolean
 narrow_to_bound(Cycle *cycle)
 {
-    NodeSet *reached = cycle_narrow(cycle, PLUGIN_VOLUME_BINDING, OUT_OF_REACH);
+    NodeSet *reached = cycle_narrow(cycle, PLUGIN_VOLUME_BINDING, out_of_reach(cycle));
 
     for (unsigned i = 0; i < cycle->claims->len; i++) {
         const CycleClaim *claim = claim_at(cycle, i);
@@ -740,7 +749,7 @@ volume_binding_filter(Cycle *cycle, const NodeInfo *node)
     if ((conflicts & CONFLICT_ERROR) != 0)
         return VERDICT_ERROR;
     if ((conflicts & CONFLICT_AFFINITY) != 0)
-        cycle_reason(cycle, OUT_OF_REACH);
+        cycle_reason(cycle, out_of_reach(cycle));
     if ((conflicts & CONFLICT_BINDING) != 0)
         cycle_reason(cycle, NO_VOLUMES);
     if ((conflicts & CONFLICT_STORAGE) != 0)

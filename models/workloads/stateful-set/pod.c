@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/cluster/cluster.h"
 #include "models/workloads/stateful-set/private.h"
 
 /* One pod of a StatefulSet and its claims: creation, update, deletion (WL-43..45, WL-60, WL-67). */
@@ -9,6 +10,7 @@
 #define UPDATE_RETRY_DELAY (10 * SIM_MS)
 #define UPDATE_RETRY_GROWTH 5
 #define UPDATE_RETRY_JITTER 0.1
+#define CAPITALS_SINCE 35 /* REL-42 */
 
 /* One pod: a plan of its own, since the pods of a batch go side by side. */
 typedef struct {
@@ -51,18 +53,27 @@ note_error(Plan *plan, const char *error)
     notes->n_errors++;
 }
 
+/* REL-42 */
+static const char *
+word(const StatefulSetController *self, const char *before, const char *since)
+{
+    return cluster_release(self->head.base.cluster)->minor >= CAPITALS_SINCE ? since : before;
+}
+
 /* WL-65. */
 static void
-plan_pod_event(Plan *plan, const Item *item, ItemAction action, const char *error)
+plan_pod_event(const StatefulSetController *self, Plan *plan, ItemAction action, const char *error)
 {
+    const Item *item = plan_operation(plan);
     static const struct {
-        const char *verb, *done, *failed;
+        const char *before, *since, *done, *failed;
     } events[] = {
-        [ITEM_CREATE] = {"create", "SuccessfulCreate", "FailedCreate"},
-        [ITEM_UPDATE] = {"update", "SuccessfulUpdate", "FailedUpdate"},
-        [ITEM_DELETE] = {"delete", "SuccessfulDelete", "FailedDelete"},
+        [ITEM_CREATE] = {"create", "Create", "SuccessfulCreate", "FailedCreate"},
+        [ITEM_UPDATE] = {"update", "Update", "SuccessfulUpdate", "FailedUpdate"},
+        [ITEM_DELETE] = {"delete", "Delete", "SuccessfulDelete", "FailedDelete"},
     };
-    const char *verb = events[action].verb, *set = object_name(&item->set->meta);
+    const char *set = object_name(&item->set->meta);
+    const char *verb = word(self, events[action].before, events[action].since);
 
     plan_because(plan, "WL-65");
     if (error == NULL)
@@ -228,7 +239,7 @@ end_of_try(const StatefulSetController *self, Plan *plan, const char *error)
         return;
     }
     if (notes->tried)
-        plan_pod_event(plan, item, ITEM_UPDATE, error);
+        plan_pod_event(self, plan, ITEM_UPDATE, error);
     if (error != NULL)
         plan_fail(plan, "%s", error);
 }
@@ -287,7 +298,7 @@ finish_owners(const StatefulSetController *self, Plan *plan, const char *error)
     const ItemNotes *notes = plan_notes(plan);
 
     if (error != NULL && item->action != ITEM_OWNERS)
-        plan_pod_event(plan, item, ITEM_UPDATE, error);
+        plan_pod_event(self, plan, ITEM_UPDATE, error);
     if (item->action == ITEM_UPDATE && error != NULL) {
         end_of_try(self, plan, error);
     } else if (error != NULL) {
@@ -295,7 +306,7 @@ finish_owners(const StatefulSetController *self, Plan *plan, const char *error)
     } else if (item->action == ITEM_UPDATE) {
         plan_write_pod(self, plan);
     } else if (item->action == ITEM_CREATE) {
-        plan_pod_event(plan, item, ITEM_CREATE, notes->create_error);
+        plan_pod_event(self, plan, ITEM_CREATE, notes->create_error);
         if (notes->create_error != NULL)
             plan_fail(plan, "%s", notes->create_error);
     }
@@ -317,10 +328,10 @@ decide_after_creation(const void *data, Plan *plan)
 static void
 decide_after_deletion(const void *data, Plan *plan)
 {
+    const StatefulSetController *self = data;
     const char *error = plan_last_message(plan);
 
-    (void)data;
-    plan_pod_event(plan, plan_operation(plan), ITEM_DELETE, error);
+    plan_pod_event(self, plan, ITEM_DELETE, error);
     if (error != NULL)
         plan_fail(plan, "%s", error);
 }
@@ -338,13 +349,15 @@ decide_after_claim(const void *data, Plan *plan)
     const char *claim = stateful_claim_key(self->head.base.objects, template, item->pod)->name;
     const char *set = object_name(&item->set->meta);
 
+    const char *verb = word(self, "create", "Create");
     plan_because(plan, "WL-65");
     if (code == API_OK)
         plan_event(plan, &item->set->meta, "Normal", "SuccessfulCreate",
-                   "create Claim %s Pod %s in StatefulSet %s success", claim, item->pod->name, set);
+                   "%s Claim %s Pod %s in StatefulSet %s success", verb, claim, item->pod->name,
+                   set);
     else if (code != API_EXISTS)
         plan_event(plan, &item->set->meta, "Warning", "FailedCreate",
-                   "create Claim %s for Pod %s in StatefulSet %s failed error: %s", claim,
+                   "%s Claim %s for Pod %s in StatefulSet %s failed error: %s", verb, claim,
                    item->pod->name, set, plan_message(plan, step));
     if (code != API_OK)
         note_error(plan, plan_internf(plan, "failed to create PVC %s: %s", claim,
@@ -364,7 +377,7 @@ finish_claims(const StatefulSetController *self, Plan *plan)
         const char *errors =
             notes->n_errors == 1 ? notes->errors : plan_internf(plan, "[%s]", notes->errors);
         if (item->action != ITEM_CLAIMS)
-            plan_pod_event(plan, item, item->action, errors);
+            plan_pod_event(self, plan, item->action, errors);
         plan_fail(plan, "%s", errors);
     } else if (item->action == ITEM_CREATE) {
         plan_because(plan, "WL-43");

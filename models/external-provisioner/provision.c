@@ -44,9 +44,12 @@ provision_failed(const ExternalProvisioner *self,
 
     plan_because(plan, "PROV-17");
     plan_change(plan, &change);
-    plan_event(plan, &claim->meta, "Warning", "ProvisioningFailed",
-               "failed to provision volume with StorageClass \"%s\": %s", claim_class(claim),
-               error);
+    if (sidecar_is_since(&self->options->common, 6, 0, FALSE)) /* SREL-14 */
+        plan_event(plan, &claim->meta, "Warning", "ProvisioningFailed", "%s", error);
+    else
+        plan_event(plan, &claim->meta, "Warning", "ProvisioningFailed",
+                   "failed to provision volume with StorageClass \"%s\": %s", claim_class(claim),
+                   error);
     if (state == PROVISION_RESCHEDULE)
         attempt_reschedule(self, plan, claim, error);
     else
@@ -365,12 +368,17 @@ require_topology(const ExternalProvisioner *self,
                                    : provisioner_csi_node(self, node),
         .strict = self->options->strict_topology,
         .immediate = self->options->immediate_topology,
+        .looks_first = sidecar_is_since(&self->options->common, 6, 0, FALSE),
     };
     g_autofree char *error = topology_require(&query, &requirement, alloc_in_plan, plan);
 
     plan_because(plan, requirement.rule);
     if (error != NULL)
-        return plan_internf(plan, "error generating accessibility requirements: %s", error);
+        return plan_internf(plan, "%s%s",
+                            query.looks_first && requirement.is_look_up
+                                ? ""
+                                : "error generating accessibility requirements: ",
+                            error);
     if (place == NULL)
         remember_place(self, plan, &query);
     request->requisite = requirement.requisite;

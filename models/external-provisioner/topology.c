@@ -431,8 +431,12 @@ topology_require(const TopologyQuery *query,
     *requirement = (TopologyRequirement){.rule = rule->id};
     switch (rule->then) {
     case FAIL_NO_CSI_NODE:
-        return g_strdup_printf("error getting CSINode for selected node \"%s\": "
-                               "csinode.storage.k8s.io \"%s\" not found",
+        requirement->is_look_up = TRUE;
+        return g_strdup_printf(query->looks_first ? "failed to get selected CSINode %s: "
+                                                    "csinode.storage.k8s.io \"%s\" not found"
+                                                  : "error getting CSINode for selected node "
+                                                    "\"%s\": csinode.storage.k8s.io \"%s\" "
+                                                    "not found",
                                query->node_name, query->node_name);
     case FAIL_NO_KEYS:
         return g_strdup_printf("no topology key found on CSINode %s", query->node_name);

@@ -69,12 +69,14 @@ typedef struct {
     const Node *node;           /* with node_name; NULL: not there */
     const CsiNode *csi_node;    /* with node_name; NULL: not there */
     gboolean strict, immediate; /* --strict-topology, --immediate-topology */
+    gboolean looks_first;       /* for the CSINode, before all else (SREL-14) */
 } TopologyQuery;
 
 typedef struct {
     const char *rule;
     const StringMap **requisite, **preferred; /* from @alloc */
     unsigned n;                               /* of both; 0: no requirements */
+    gboolean is_look_up;                      /* the error is that there is no CSINode */
 } TopologyRequirement;
 
 extern const RuleTable topology_rules; /* TOPO-1 to TOPO-6 */

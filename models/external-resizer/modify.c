@@ -119,6 +119,13 @@ plan_slow(Plan *plan, const Claim *claim)
     plan_change(plan, &(PlanChange){.what = CHANGE_MODIFY_SLOW, .key = claim->meta.key});
 }
 
+/* SREL-25 to SREL-27 */
+static gboolean
+is_since(const ExternalResizer *self, int major, int minor)
+{
+    return sidecar_is_since(&self->options->common, major, minor, FALSE);
+}
+
 /* What one decision leaves for the next. */
 typedef struct {
     const AttributesClass *class; /* kept by the plan: the claim may name another one by the end */
@@ -155,8 +162,9 @@ decide_modified(const void *data, Plan *plan)
 
     if (!has_failed_to_complete(plan))
         plan_event(plan, &claim->meta, "Normal", "VolumeModifySuccessful",
-                   "external resizer modified volume %s with vac %s successfully ",
-                   object_name(&claim->meta), object_name(&notes->class->meta));
+                   "external resizer modified volume %s with vac %s successfully%s",
+                   object_name(&claim->meta), object_name(&notes->class->meta),
+                   is_since(data, 2, 0) ? "" : " ");
 }
 
 static void
@@ -262,6 +270,13 @@ decide_called(const void *data, Plan *plan)
     plan_because(plan, "RSZ-68");
     notes->error = csi_response_error(response, self->base.strings);
     notes->is_infeasible = response->code == CSI_INVALID_ARGUMENT;
+    if (notes->is_infeasible && is_since(self, 2, 0)) { /* SREL-26: in one patch */
+        plan_patch_status_at(plan, &claim_in_hand(self, plan)->meta, modify_mark_apply,
+                             make_mark(self, plan, MODIFY_INFEASIBLE, NULL, notes->error),
+                             PLAN_DECIDE);
+        plan_then(plan, decide_infeasible);
+        return;
+    }
     plan_patch_status(plan, plan_key(plan), modify_mark_apply,
                       make_mark(self, plan, MODIFY_FAILED, NULL, notes->error), PLAN_DECIDE);
     plan_then(plan, decide_error_told);
@@ -393,7 +408,9 @@ modify_facts(const ExternalResizer *self, const Claim *claim, const Volume *volu
     facts |= find_class(self, class_of(claim)) != NULL ? EXISTS : 0;
     if (claim->current_attributes_class == NULL)
         return facts;
-    facts |= strcmp(claim->current_attributes_class, class_of(claim)) == 0 ? DONE : 0;
+    if (strcmp(claim->current_attributes_class, class_of(claim)) == 0 &&
+        (claim->modify_status == NULL || !is_since(self, 2, 0))) /* SREL-26 */
+        facts |= DONE;
     facts |= g_hash_table_contains(self->uncertain, claim->meta.key) ? UNCERTAIN : 0;
     return facts;
 }
@@ -451,6 +468,11 @@ resizer_modify(const void *data, Plan *plan)
                   plan_key(plan)->text);
         return;
     case MARK_PENDING:
+        if (is_since(self, 1, 14)) /* SREL-25 */
+            plan_event(plan, &claim->meta, "Warning", "VolumeModifyFailed",
+                       is_since(self, 2, 0) ? "VAC \"%s\" does not exist."
+                                            : "VAC %s does not exist.",
+                       class_of(claim));
         plan_mark(self, plan, claim, MODIFY_PENDING);
         return;
     case MARK_IN_PROGRESS:

@@ -31,7 +31,7 @@ is_all_mounted(const PodWorker *worker)
         if (!mount_is_ready(&worker->mounts[i]))
             return FALSE;
     }
-    return TRUE;
+    return worker->shadowed == NULL;
 }
 
 /* KVM-19: an error of the pod's volumes ends the wait, even if all of them are mounted. */
@@ -80,8 +80,11 @@ is_unprocessed(const PodMount *mount)
 static void
 append_names(GString *text, const PodWorker *worker, gboolean (*is_one)(const PodMount *mount))
 {
-    g_autofree const char **names = g_new(const char *, worker->n_mounts);
+    g_autofree const char **names = g_new(const char *, worker->n_mounts + 1);
     unsigned n = 0;
+
+    if (is_one == is_unmounted && worker->shadowed != NULL)
+        names[n++] = worker->shadowed;
 
     for (unsigned i = 0; i < worker->n_mounts; i++) {
         if (is_one(&worker->mounts[i]))

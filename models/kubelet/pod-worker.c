@@ -9,6 +9,7 @@
 
 #define ERROR_BACKOFF (10 * SIM_SECOND) /* KVM-8, + U[0,0.5] of it */
 #define ERRORS_MAX 11                   /* KVM-11: the 10 of a set that takes one more */
+#define SHARED_SINCE 35                 /* KVM-106 */
 #define CRITICAL_PRIORITY 2000000000    /* system-cluster-critical */
 
 static void worker_go(PodWorker *self);
@@ -477,14 +478,43 @@ pod_worker_is_critical(const Object *pod)
 
 /* ---- Pods come, change and go ---- */
 
+/* KVM-106: of volumes with the same claim the last one counts. */
+static gboolean
+is_shadowed(const PodVolumes *volumes, unsigned item)
+{
+    const char *claim = volumes->items[item].claim_name;
+
+    for (unsigned i = item + 1; claim != NULL && i < volumes->n_items; i++)
+        if (volumes->items[i].mounted && g_strcmp0(volumes->items[i].claim_name, claim) == 0)
+            return TRUE;
+    return FALSE;
+}
+
+static gboolean
+is_used(const PodVolumes *volumes, unsigned item)
+{
+    return volumes->items[item].mounted && !is_shadowed(volumes, item);
+}
+
 static unsigned
 count_used_volumes(const PodVolumes *volumes)
 {
     unsigned n = 0;
 
     for (unsigned i = 0; volumes != NULL && i < volumes->n_items + volumes->n_inline; i++)
-        n += volumes->items[i].mounted ? 1 : 0;
+        n += is_used(volumes, i) ? 1 : 0;
     return n;
+}
+
+static const char *
+find_shadowed(const Kubelet *kubelet, const PodVolumes *volumes)
+{
+    if (kubelet_release(kubelet)->minor >= SHARED_SINCE)
+        return NULL;
+    for (unsigned i = 0; volumes != NULL && i < volumes->n_items; i++)
+        if (volumes->items[i].mounted && is_shadowed(volumes, i))
+            return volumes->items[i].name;
+    return NULL;
 }
 
 /* KVM-19: volumes that no container uses are never mounted. */
@@ -505,8 +535,9 @@ worker_new(Kubelet *kubelet, const Object *pod)
     self->synced_at = TIME_UNSET;
     self->seen_at = sim_now(kubelet->base.sim);
     self->n_mounts = n_mounts;
+    self->shadowed = find_shadowed(kubelet, volumes);
     for (unsigned i = 0, at = 0; at < n_mounts; i++) {
-        if (!volumes->items[i].mounted)
+        if (!is_used(volumes, i))
             continue;
         self->mounts[at].worker = self;
         self->mounts[at++].spec = &volumes->items[i];

@@ -70,6 +70,7 @@ struct PodWorker {
     bool reporting;
     uint32_t n_retries;      /* of draws */
     int32_t told_generation; /* in the newest report; 0: none yet (KVM-104) */
+    const char *shadowed;    /* KVM-106: a volume that never counts as mounted; NULL: none */
     GPtrArray *errors; /* of interned strings: podErrors of desired state (KVM-12); NULL: none */
     SimTime synced_at; /* the end of the last step; TIME_UNSET: none yet */
     SimEventId retry;  /* the next sync after a failed one */

@@ -397,7 +397,7 @@ static const Registration registrations[] = {
     {"SCH-Q35", PLUGIN_NODE_VOLUME_LIMITS,  EVENT_CSI_NODE,   ACTION_UPDATE,                                                      limit_grew, 33},
     {"SCH-Q17", PLUGIN_NODE_VOLUME_LIMITS,  EVENT_POD,        ACTION_DELETE,                                                      pod_had_volumes},
     {"SCH-Q18", PLUGIN_NODE_VOLUME_LIMITS,  EVENT_CLAIM,      ACTION_ADD,                                                         claim_is_used},
-    {"SCH-Q19", PLUGIN_NODE_VOLUME_LIMITS,  EVENT_ATTACHMENT, ACTION_DELETE,                                                      NULL},
+    {"SCH-Q19", PLUGIN_NODE_VOLUME_LIMITS,  EVENT_ATTACHMENT, ACTION_DELETE,                                                      NULL, 32},
     {"SCH-Q20", PLUGIN_VOLUME_RESTRICTIONS, EVENT_POD,        ACTION_DELETE,                                                      pod_shared_claim},
     {"SCH-Q21", PLUGIN_VOLUME_RESTRICTIONS, EVENT_NODE,       ACTION_ADD | ACTION_NODE_TAINT,                                     NULL},
     {"SCH-Q22", PLUGIN_VOLUME_RESTRICTIONS, EVENT_CLAIM,      ACTION_ADD,                                                         claim_is_used_plainly},

@@ -202,11 +202,11 @@ negotiate(Target *self)
 static const struct {
     const char *name, *message;
 } not_modelled[] = {
-    {"log",                 "no container runs in a simulated pod, so it has no log"              },
-    {"exec",                "no container runs in a simulated pod: nothing can be executed in it" },
-    {"attach",              "no container runs in a simulated pod: there is nothing to attach to" },
-    {"portforward",         "no container runs in a simulated pod: no port can be forwarded to it"},
-    {"proxy",               "nothing listens on simulated pods, nodes and services"               },
+    {"log",         "no container runs in a simulated pod, so it has no log"              },
+    {"exec",        "no container runs in a simulated pod: nothing can be executed in it" },
+    {"attach",      "no container runs in a simulated pod: there is nothing to attach to" },
+    {"portforward", "no container runs in a simulated pod: no port can be forwarded to it"},
+    {"proxy",       "nothing listens on simulated pods, nodes and services"               },
 };
 
 static gboolean

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/workloads/deployment/deployment.h"
 
+#include "models/cluster/cluster.h"
 #include "models/cluster/kube-controller-manager.h"
 #include "models/workloads/deployment/private.h"
 #include "models/workloads/owner-controller.h"
@@ -126,6 +127,7 @@ decide_owned(const void *data, Plan *plan)
 static void
 sync_begin(const DeploymentController *self, DeploymentSync *sync, const Object *deployment)
 {
+    sync->minor = cluster_release(self->base.cluster)->minor;
     sync->deployment = DEPLOYMENT_CONST(object_ref(deployment));
     sync->status = deployment_status_of(sync->deployment);
     sync->revision = object_annotation(deployment, ANNOTATION_REVISION);

@@ -225,10 +225,7 @@ decide_after_set(const void *data, Plan *plan)
     }
     take_new_set(sync, plan_object(plan, step));
     const char *name = object_name(&sync->new_set->meta);
-    plan_because(plan, "WL-78");
-    if (sync->new_set->replicas > 0)
-        plan_event(plan, &sync->deployment->meta, "Normal", "ScalingReplicaSet",
-                   "Scaled up replica set %s from 0 to %d", name, sync->new_set->replicas);
+    deployment_plan_size_event(plan, sync, sync->new_set, -1, sync->new_set->replicas);
     sync->revision = object_annotation(&sync->new_set->meta, ANNOTATION_REVISION);
     if (deployment_has_deadline(sync->deployment))
         condition_set(&sync->status.progressing, CONDITION_TRUE, "NewReplicaSetCreated",

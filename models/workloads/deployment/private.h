@@ -30,6 +30,7 @@ typedef struct {
     DeploymentStatus wanted;      /* the status to be written */
     const char *revision;         /* the deployment's annotation */
     PlanDecide next;              /* called once the new set is known */
+    int minor;                    /* of the release */
 } DeploymentSync;
 
 /* ---- deployment.c ---- */
@@ -76,7 +77,10 @@ void set_edit_add_sizes(Plan *plan, SetEdit *edit, const Deployment *deployment)
 gboolean set_edit_apply(Object *set, const void *edit);
 /* Resizes sets one after the other, each with its Event (WL-78). A set may come twice: the second
  * write then begins with the result of the first. @scales: of SetScale */
-void deployment_plan_scales(Plan *plan, const Deployment *deployment, const GArray *scales);
+void deployment_plan_scales(Plan *plan, const DeploymentSync *sync, const GArray *scales);
+/* WL-78, REL-48: the Event of a new size. @before: -1: the set is new */
+void deployment_plan_size_event(
+    Plan *plan, const DeploymentSync *sync, const ReplicaSet *set, int32_t before, int32_t after);
 
 /* ---- progress.c ---- */
 

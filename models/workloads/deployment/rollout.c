@@ -53,7 +53,7 @@ decide_rolling(const void *data, Plan *plan)
         g_array_unref(scales);
         scales = old_sets_scales(sync->deployment, old, set);
     }
-    deployment_plan_scales(plan, sync->deployment, scales);
+    deployment_plan_scales(plan, sync, scales);
     plan_rollout_end(plan, sync, scales->len == 0);
 }
 
@@ -91,7 +91,7 @@ decide_recreate_up(const void *data, Plan *plan)
     if (up.replicas != sync->new_set->replicas)
         g_array_append_val(scales, up);
     plan_because(plan, "WL-73");
-    deployment_plan_scales(plan, sync->deployment, scales);
+    deployment_plan_scales(plan, sync, scales);
     plan_rollout_end(plan, sync, TRUE);
 }
 
@@ -105,7 +105,7 @@ plan_recreate_down(Plan *plan, const DeploymentSync *sync)
         SetScale down = {.set = old->pdata[i], .replicas = 0};
         g_array_append_val(scales, down);
     }
-    deployment_plan_scales(plan, sync->deployment, scales);
+    deployment_plan_scales(plan, sync, scales);
     plan_then(plan, deployment_decide_progress);
 }
 
@@ -116,7 +116,7 @@ plan_scaling(Plan *plan, const DeploymentSync *sync)
 {
     g_autoptr(GArray) scales = scaling_event_scales(sync->deployment, sync->old, sync->new_set);
 
-    deployment_plan_scales(plan, sync->deployment, scales);
+    deployment_plan_scales(plan, sync, scales);
     if (sync->deployment->paused)
         plan_cleanup(plan, sync);
     plan_then(plan, deployment_decide_counts);

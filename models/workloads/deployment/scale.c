@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/workloads/deployment/private.h"
 
+#define FROM_FIRST_SINCE 32 /* REL-48 */
+
 /* Writes to ReplicaSets: sizes and annotations. */
 
 gboolean
@@ -43,20 +45,32 @@ set_edit_new(Plan *plan, const ReplicaSet *set, unsigned n_annotations)
     return edit;
 }
 
-/* WL-78. */
-static void
-plan_scale_event(Plan *plan, const Deployment *deployment, const SetScale *scale, int32_t before)
+void
+deployment_plan_size_event(
+    Plan *plan, const DeploymentSync *sync, const ReplicaSet *set, int32_t before, int32_t after)
 {
-    if (before == scale->replicas)
+    const char *way = before < after ? "up" : "down", *name = object_name(&set->meta);
+    const Object *deployment = &sync->deployment->meta;
+
+    gboolean is_new = before < 0;
+
+    before = MAX(before, 0);
+    if (before == after)
         return;
     plan_because(plan, "WL-78");
-    plan_event(plan, &deployment->meta, "Normal", "ScalingReplicaSet",
-               "Scaled %s replica set %s from %d to %d", before < scale->replicas ? "up" : "down",
-               object_name(&scale->set->meta), before, scale->replicas);
+    if (sync->minor >= FROM_FIRST_SINCE)
+        plan_event(plan, deployment, "Normal", "ScalingReplicaSet",
+                   "Scaled %s replica set %s from %d to %d", way, name, before, after);
+    else if (is_new)
+        plan_event(plan, deployment, "Normal", "ScalingReplicaSet",
+                   "Scaled up replica set %s to %d", name, after);
+    else
+        plan_event(plan, deployment, "Normal", "ScalingReplicaSet",
+                   "Scaled %s replica set %s to %d from %d", way, name, after, before);
 }
 
 void
-deployment_plan_scales(Plan *plan, const Deployment *deployment, const GArray *scales)
+deployment_plan_scales(Plan *plan, const DeploymentSync *sync, const GArray *scales)
 {
     g_autofree int *steps = g_new(int, scales->len + 1);
 
@@ -71,11 +85,11 @@ deployment_plan_scales(Plan *plan, const Deployment *deployment, const GArray *s
             }
         SetEdit *edit = set_edit_new(plan, scale->set, 2);
         edit->replicas = scale->replicas;
-        set_edit_add_sizes(plan, edit, deployment);
+        set_edit_add_sizes(plan, edit, sync->deployment);
         plan_because(plan, "WL-71");
         steps[i] = earlier >= 0
                        ? plan_update_result(plan, earlier, set_edit_apply, edit, PLAN_STOP)
                        : plan_update(plan, &scale->set->meta, set_edit_apply, edit, PLAN_STOP);
-        plan_scale_event(plan, deployment, scale, before);
+        deployment_plan_size_event(plan, sync, scale->set, before, scale->replicas);
     }
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "fields.h"
-#include "volume-filling.h"
+#include "models/api/local/volume-filling.h"
 #include "volume.h"
 
 static const char *const access_mode_words[] = {"ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany",

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "models/api/fields.h"
-#include "models/api/quota/pod-resources.h"
+#include "models/api/pod-resources.h"
 
 /* The plugin LimitRanger: the sizes of claims, the requests and limits of containers and pods
  * (API-154, API-155, API-193, API-194). Bounds of pods are read from the manifests: few clusters

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "models/api/fields.h"
-#include "models/api/quota/pod-resources.h"
+#include "models/api/pod-resources.h"
 
 /* Admission by ResourceQuotas, the last plugin (API-20, API-120): CheckRequest() in Kubernetes'
  * apiserver/pkg/admission/plugin/resourcequota. A cluster without quotas costs only a look at a

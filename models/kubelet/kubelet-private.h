@@ -123,7 +123,7 @@ typedef enum {
     CHANGE_PULLING,   /* text: an image; number: when it will be there */
     CHANGE_REDEFINED, /* its containers of a changed definition are stopped */
     CHANGE_PULLED,    /* all of its images are there */
-    CHANGE_SANDBOX,   /* KVM-103 */
+    CHANGE_SANDBOX,   /* it has one (KVM-103) */
     CHANGE_REPROCESS,
     CHANGE_WAITED, /* ... for its volumes */
     CHANGE_CLEAR_ERRORS,
@@ -243,9 +243,8 @@ gboolean kubelet_watches_health(const Kubelet *self);
 void kubelet_measure_usage(const Kubelet *self, const ObjectKey *claim, const VolumeUsage *usage);
 /* It took so long to ask this driver about a volume. */
 void kubelet_measure_question(const Kubelet *self, const char *driver, SimTime took);
-/* One more of a family without labels. */
+/* One more of a family without labels; one more evicted pod: @signal: its label, static. */
 void kubelet_count(const Kubelet *self, MetricFamily family);
-/* One more evicted pod. @signal: the label eviction_signal; static */
 void kubelet_count_eviction(const Kubelet *self, const char *signal);
 /* Sets a family without labels to now, in Unix time. */
 void kubelet_measure_shutdown(const Kubelet *self, MetricFamily family);

@@ -5,6 +5,7 @@
 #include "operation-executor.h"
 #include "plugin-manager.h"
 #include "pod-worker.h"
+#include "relist.h"
 
 #define AT(member) offsetof(KubeletOptions, member)
 #define FIRST_LOOK (970 * SIM_MS) /* TIM-94: from the first NodeGetInfo */
@@ -132,7 +133,7 @@ kubelet_ensure_loops(Kubelet *self)
     self->due = g_ptr_array_new();
     self->passing = g_ptr_array_new();
     self->relist = kubelet_make_loop(self, "kubelet/PLEG relist", LOOP_RELIST, SIM_SECOND,
-                                     pod_worker_relist); /* KVM-84 */
+                                     relist_pass); /* KVM-84 */
     self->populator = kubelet_make_loop(self, "kubelet/populator", LOOP_POPULATOR, 100 * SIM_MS,
                                         volume_populator_pass); /* KVM-1 */
     self->reconciler = kubelet_make_loop(self, "kubelet/reconciler", LOOP_RECONCILER, 100 * SIM_MS,

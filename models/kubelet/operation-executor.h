@@ -49,7 +49,7 @@ const VolumeSource *operation_source(const PendingOperation *self);
 gboolean operation_is_csi(const PendingOperation *self);
 gboolean operation_is_block(const PendingOperation *self);
 
-/* ---- attach-operation.c, mount-operation.c, unmount-operation.c: PlanDecides ---- */
+/* ---- attach-operation.c, mount-operation.c: PlanDecides ---- */
 
 extern const RuleTable kubelet_mount_step_rules; /* KVM-41 */
 

@@ -3,6 +3,7 @@
 #include "models/kubelet/eviction/eviction.h"
 #include "node-status.h"
 #include "operation-executor.h"
+#include "relist.h"
 
 /* A pod's way through sync, terminating and terminated: podWorkers in Kubernetes'
  * pkg/kubelet/pod_workers.go. The steps themselves are in pod-sync.c. */
@@ -294,32 +295,6 @@ step_done(void *data, Plan *plan, PlanEnd end, const char *message)
     worker_go(self);
 }
 
-/* KVM-105: after a sync, not after the containers were stopped. */
-static gboolean
-relists_on_demand(const PodWorker *self)
-{
-    return (self->step == WORKER_SYNC || self->step == WORKER_TERMINATING) &&
-           release_has_gate(kubelet_release(self->kubelet), "PLEGOnDemandRelist");
-}
-
-static SimTime
-relist_time(const Kubelet *self)
-{
-    return process_timing(self->base.process)->relist_pass;
-}
-
-/* KVM-84: whether a relist has been since the last step ended. */
-static gboolean
-is_cache_newer(const PodWorker *self)
-{
-    const Kubelet *kubelet = self->kubelet;
-
-    return self->synced_at == TIME_UNSET ||
-           sim_ticker_next(kubelet->relist) - sim_ticker_step(kubelet->relist) > self->synced_at ||
-           (relists_on_demand(self) &&
-            sim_now(kubelet->base.sim) > self->synced_at + relist_time(kubelet));
-}
-
 static PlanDecide
 worker_decide(const PodWorker *self)
 {
@@ -336,8 +311,8 @@ worker_decide(const PodWorker *self)
     g_assert_not_reached();
 }
 
-static void
-worker_start(PodWorker *self)
+void
+pod_worker_start(PodWorker *self)
 {
     PlanStart start = {
         .component = &self->kubelet->base,
@@ -360,51 +335,16 @@ worker_start(PodWorker *self)
         self->plan = plan;
 }
 
-static void
-relisted(Sim *sim, void *data)
-{
-    Kubelet *self = data;
-
-    (void)sim;
-    self->relist_soon = 0;
-    pod_worker_relist(self);
-}
-
-static const SimEventType relist_event = {.name = "kubelet/PLEG relist on demand",
-                                          .fire = relisted};
-
-static void
-relist_soon(Kubelet *self)
-{
-    if (self->relist_soon == 0)
-        self->relist_soon =
-            sim_after(self->base.sim, relist_time(self), &relist_event, self, WAIT_RUNTIME);
-}
-
-static void
-await_relist(PodWorker *self)
-{
-    Kubelet *kubelet = self->kubelet;
-
-    self->awaits_relist = TRUE;
-    self->awaits_by = sim_cause(kubelet->base.sim);
-    g_ptr_array_add(kubelet->awaiting, self);
-    sim_ticker_wake(kubelet->relist);
-}
-
 /* Begins the step that is wanted, now or at the next relist. */
 static void
 worker_go(PodWorker *self)
 {
     if (!self->wants_step || self->plan != NULL || self->awaits_relist)
         return;
-    if (is_cache_newer(self)) {
-        worker_start(self);
-        return;
-    }
-    await_relist(self);
-    if (relists_on_demand(self))
-        relist_soon(self->kubelet);
+    if (relist_is_newer(self))
+        pod_worker_start(self);
+    else
+        relist_await(self, TRUE);
 }
 
 /* KVM-85: the next relist finds it. If a step is under way, the step after it comes after a relist
@@ -416,25 +356,7 @@ pod_worker_container_ended(PodWorker *self)
         return;
     self->wants_step = TRUE;
     if (self->plan == NULL && !self->awaits_relist)
-        await_relist(self);
-}
-
-gboolean
-pod_worker_relist(void *data)
-{
-    Kubelet *self = data;
-    g_autoptr(GPtrArray) awaiting = g_steal_pointer(&self->awaiting);
-    SimCauseId cause = sim_cause(self->base.sim);
-
-    self->awaiting = g_ptr_array_new();
-    for (unsigned i = 0; i < awaiting->len; i++) {
-        PodWorker *worker = awaiting->pdata[i];
-        worker->awaits_relist = FALSE;
-        sim_resume(self->base.sim, worker->awaits_by, WAIT_RUNTIME, self->relist_label);
-        worker_start(worker);
-    }
-    sim_set_cause(self->base.sim, cause);
-    return FALSE;
+        relist_await(self, FALSE);
 }
 
 static void

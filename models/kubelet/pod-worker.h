@@ -86,7 +86,8 @@ extern const RuleTable kubelet_step_rules, kubelet_new_pod_rules, kubelet_change
 
 void pod_worker_on_pod(void *self, const Object *before, const Object *after);
 void pod_worker_free(void *worker);
-gboolean pod_worker_relist(void *kubelet);
+/* Begins the step that is wanted. */
+void pod_worker_start(PodWorker *self);
 void pod_worker_apply(const PlanChange *change);
 /* Whether a volume is at least that much mounted. */
 gboolean pod_worker_has_mount(const PodWorker *self, MountState at_least);

@@ -4,10 +4,10 @@
 #include "models/api/pod.h"
 #include "sim/sim.h"
 
-/* The scheduling queue: stores of pods without a node (SCH-30..39), and their moves: SCH-S1,
- * SCH-S2, SCH-S3 by SchedulingGates, SCH-S4 to try a pod, SCH-S5, SCH-S6, SCH-S7 back from there,
- * SCH-S10, SCH-S11, SCH-S12, SCH-S13 among the stores, SCH-S14 out; a pod on its way to a node is
- * in none (SCH-S8, SCH-S9). Knows time only as it is told. */
+/* The scheduling queue: stores of pods without a node (SCH-30..37, SCH-38), and their moves:
+ * SCH-S1, SCH-S2, SCH-S3 by SchedulingGates, SCH-S4 to try a pod, SCH-S5, SCH-S6, SCH-S7 back from
+ * there, SCH-S10, SCH-S11, SCH-S12, SCH-S13 among the stores, SCH-S14 out; a pod on its way to a
+ * node is in none (SCH-S8, SCH-S9). Knows time only as it is told. */
 typedef struct SchedulingQueue SchedulingQueue;
 
 typedef enum {

@@ -3,9 +3,9 @@
 
 #include "models/api/checks/checks.h"
 #include "models/api/fields.h"
+#include "models/api/local/volume-filling.h"
 #include "models/api/schema/resources.h"
 #include "models/api/snapshot.h"
-#include "models/api/volume-filling.h"
 #include "models/api/workload.h"
 #include "scenario-private.h"
 #include "sim/random.h"

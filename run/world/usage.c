@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/api/volume-filling.h"
+#include "models/api/local/volume-filling.h"
 #include "run-private.h"
 
 /* Claims say by an annotation how their volumes fill. The back end, which counts the bytes, hears

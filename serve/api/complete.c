@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "models/api/fields.h"
-#include "models/api/quota/pod-resources.h"
+#include "models/api/pod-resources.h"
 #include "models/apiserver/service-account.h"
 #include "serve/api/apply/defaults.h"
 

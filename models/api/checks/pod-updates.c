@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "models/api/quota/pod-resources.h"
+#include "models/api/pod-resources.h"
 
 #define MIRROR_ANNOTATION "kubernetes.io/config.mirror" /* the kubelet made it of a file */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "models/api/local/volume-filling.h"
 #include "models/api/pod.h"
-#include "models/api/volume-filling.h"
 
 /* What a machine has of memory, disk and process ids, and who takes how much of them (EVM-1 to
  * EVM-5). No manifest tells that, so annotations do, which only this program reads. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "models/api/fields.h"
-#include "pod-resources.h"
+#include "models/api/pod-resources.h"
 
 /* What objects use of a quota's resources, and whether its scopes cover them: the evaluators in
  * Kubernetes' pkg/quota/v1/evaluator/core, and the one that only counts objects. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "models/api/volume-filling.h"
+#include "models/api/local/volume-filling.h"
 #include "models/csi/csi-backend.h"
 #include "sim/distribution.h"
 

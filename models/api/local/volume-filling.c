@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "volume-filling.h"
+#include "models/api/local/volume-filling.h"
 
 #include <string.h>
 
-#include "field.h"
+#include "models/api/field.h"
 
 const char *
 volume_filling_fault(const VolumeFilling *self)

@@ -475,75 +475,22 @@ const FieldType field_labels = {
     .to_json = field_string_map_to_json,
 };
 
-void
-field_string_list_parse(ApiParser *parser, const json_t *value, void *field)
-{
-    StringList **list = field;
-    unsigned n = 0;
-
-    if (!api_parser_expect(parser, value, JSON_ARRAY))
-        return;
-    g_autofree const char **items = g_new(const char *, json_array_size(value) + 1);
-    for (size_t i = 0; i < json_array_size(value); i++) {
-        const json_t *item = json_array_get(value, i);
-        gsize length = api_parser_enter_index(parser, (unsigned)i);
-        if (api_parser_expect(parser, item, JSON_STRING))
-            items[n++] = api_parser_intern(parser, json_string_value(item));
-        api_parser_leave(parser, length);
-    }
-    string_list_unref(*list);
-    *list = string_list_new(items, n);
-}
-
-json_t *
-field_string_list_to_json(const void *field)
-{
-    const StringList *list = *(StringList *const *)field;
-
-    if (list == NULL)
-        return NULL;
-    json_t *array = json_array();
-    for (unsigned i = 0; i < list->n_items; i++)
-        json_array_append_new(array, json_string(list->items[i]));
-    return array;
-}
-
 const FieldType field_string_list = {
     FIELD_SHARED(string_list),
-    .parse = field_string_list_parse,
-    .to_json = field_string_list_to_json,
+    .item = &field_full_text,
 };
 
-void
-field_names_parse(ApiParser *parser, const json_t *value, void *field)
-{
-    static const Field fields[] = {
-        FIELD_WHOLE("name", field_string, FIELD_REQUIRED),
-        FIELDS_END,
-    };
-    StringList **list = field;
-    unsigned n, n_names = 0;
-    g_autofree const char **names = items_parse(parser, value, fields, sizeof *names, &n);
+/* An item of a StringList, as a struct. */
+typedef struct {
+    const char *name;
+} NameItem;
 
-    for (unsigned i = 0; i < n; i++)
-        if (names[i] != NULL)
-            names[n_names++] = names[i];
-    string_list_unref(*list);
-    *list = string_list_new(names, n_names);
-}
+static const Field name_fields[] = {
+    FIELD("name", field_full_text, NameItem, name, FIELD_REQUIRED),
+    FIELDS_END,
+};
 
-static json_t *
-names_to_json(const void *field)
-{
-    const StringList *list = *(StringList *const *)field;
-
-    if (list == NULL)
-        return NULL;
-    json_t *array = json_array();
-    for (unsigned i = 0; i < list->n_items; i++)
-        json_array_append_new(array, json_pack("{s:s}", "name", list->items[i]));
-    return array;
-}
+const FieldType field_names = {FIELD_LIST(NameItem, name_fields), .keyed = TRUE};
 
 json_t *
 keyed_items_over(json_t *fresh, const char *key, const json_t *manifest)
@@ -556,19 +503,6 @@ keyed_items_over(json_t *fresh, const char *key, const json_t *manifest)
     }
     return fresh;
 }
-
-static json_t *
-names_over(const void *field, const json_t *manifest)
-{
-    return keyed_items_over(names_to_json(field), "name", manifest);
-}
-
-const FieldType field_names = {
-    FIELD_SHARED(string_list),
-    .parse = field_names_parse,
-    .to_json = names_to_json,
-    .over = names_over,
-};
 
 static void
 uid_parse(ApiParser *parser, const json_t *value, void *field)
@@ -606,6 +540,15 @@ null_over(const void *field G_GNUC_UNUSED, const json_t *manifest)
 {
     return manifest == NULL ? json_null() : json_incref((json_t *)manifest); /* only counted */
 }
+
+static json_t *
+blank_over(const void *field, const json_t *manifest)
+{
+    (void)field;
+    return manifest == NULL ? json_string("") : json_incref((json_t *)manifest); /* only counted */
+}
+
+const FieldType field_blank = {.parse = null_parse, .over = blank_over};
 
 const FieldType field_null = {
     .parse = null_parse,

@@ -237,7 +237,7 @@ typedef struct {
 static inline gboolean
 is_shared(const FieldType *type)
 {
-    return type->unref != NULL || type->item_size != 0;
+    return type->unref != NULL || type->item != NULL || type->whole != NULL;
 }
 
 /* Returns: (nullable): the struct that a field points to, of whatever type */
@@ -250,20 +250,48 @@ shared_of(const void *field)
     return shared;
 }
 
+static void field_clear(const FieldType *type, void *field);
+
+static void
+value_clear(const FieldType *type, void *value)
+{
+    if (type->fields != NULL)
+        fields_clear(type->fields, value);
+    else if (is_shared(type))
+        field_clear(type, value);
+}
+
 static void *
 list_item(const FieldType *type, const void *list, unsigned i)
 {
-    return (char *)list + sizeof(SharedList) + i * type->item_size;
+    return (char *)list + sizeof(SharedList) + i * type->item->size;
 }
 
 static void
-list_unref(const FieldType *type, SharedList *self)
+shared_unref(const FieldType *type, void *shared)
 {
-    if (!ref_count_drop(&self->refs))
+    if (type->unref != NULL) {
+        type->unref(shared);
         return;
-    for (unsigned i = 0; i < self->n_items; i++)
-        fields_clear(type->fields, list_item(type, self, i));
-    g_free(self);
+    }
+    if (!ref_count_drop(shared)) /* it begins with its count */
+        return;
+    if (type->whole != NULL)
+        value_clear(type->whole, shared);
+    for (unsigned i = 0; type->item != NULL && i < ((SharedList *)shared)->n_items; i++)
+        value_clear(type->item, list_item(type, shared, i));
+    g_free(shared);
+}
+
+static void
+field_clear(const FieldType *type, void *field)
+{
+    void *shared = shared_of(field);
+
+    if (shared == NULL)
+        return;
+    shared_unref(type, shared);
+    memset(field, 0, sizeof shared);
 }
 
 void
@@ -274,20 +302,6 @@ fields_ref(const Field *fields, void *target)
         if (shared != NULL)
             ref_count_add((RefCount *)(void *)(shared + field->type->refs));
     }
-}
-
-static void
-field_clear(const FieldType *type, void *field)
-{
-    void *shared = shared_of(field);
-
-    if (shared == NULL)
-        return;
-    if (type->unref != NULL)
-        type->unref(shared);
-    else
-        list_unref(type, shared);
-    memset(field, 0, sizeof shared);
 }
 
 void
@@ -315,16 +329,23 @@ field_copy(const FieldType *type, void *to, const void *from)
 
 /* ---- All types ---- */
 
+static void
+value_init(const FieldType *type, void *value)
+{
+    if (type->initial != NULL)
+        memcpy(value, type->initial, type->size);
+    else if (type->fields != NULL)
+        fields_init(type->fields, value);
+}
+
 void
 fields_init(const Field *fields, void *target)
 {
     for (const Field *field = fields; field->path != NULL; field++)
-        if (field->type->initial != NULL)
-            memcpy(field_in(field, target), field->type->initial, field->type->size);
-        else if (field->type->fields != NULL && !is_shared(field->type))
-            fields_init(field->type->fields, field_in(field, target));
-        else if (field->initial != 0)
+        if (field->initial != 0)
             *(int32_t *)field_in(field, target) = field->initial;
+        else
+            value_init(field->type, field_in(field, target));
 }
 
 static gboolean
@@ -345,10 +366,23 @@ struct_is_absent(const FieldType *type, const void *target)
 }
 
 static gboolean
-list_equal(const FieldType *type, const SharedList *a, const SharedList *b)
+value_equal(const FieldType *type, const void *a, const void *b)
 {
-    return items_equal(type->fields, list_item(type, a, 0), a->n_items, list_item(type, b, 0),
-                       b->n_items, type->item_size);
+    return type->fields != NULL ? fields_equal(type->fields, a, b) : field_equal(type, a, b);
+}
+
+static gboolean
+shared_equal(const FieldType *type, const void *a, const void *b)
+{
+    if (type->same != NULL || type->whole != NULL)
+        return type->same != NULL ? type->same(a, b) : value_equal(type->whole, a, b);
+    const SharedList *one = a, *other = b;
+    if (one->n_items != other->n_items)
+        return FALSE;
+    for (unsigned i = 0; i < one->n_items; i++)
+        if (!value_equal(type->item, list_item(type, a, i), list_item(type, b, i)))
+            return FALSE;
+    return TRUE;
 }
 
 gboolean
@@ -358,8 +392,7 @@ field_equal(const FieldType *type, const void *a, const void *b)
         return type->equal(a, b);
     if (is_shared(type)) {
         const void *x = shared_of(a), *y = shared_of(b);
-        return x == y || (x != NULL && y != NULL &&
-                          (type->same != NULL ? type->same(x, y) : list_equal(type, x, y)));
+        return x == y || (x != NULL && y != NULL && shared_equal(type, x, y));
     }
     if (type->fields != NULL)
         return (struct_is_absent(type, a) && struct_is_absent(type, b)) ||
@@ -389,35 +422,68 @@ word_parse(const FieldType *type, ApiParser *parser, const json_t *value, void *
     api_parser_unsupported(parser, value, type->words + (type->words[0][0] == '\0' ? 1 : 0));
 }
 
-static void
-list_parse(const FieldType *type, ApiParser *parser, const json_t *array, void *field)
+/* Returns: (owned): @n values, free with g_free() */
+static void *
+values_parse(const FieldType *type, ApiParser *parser, const json_t *array, unsigned *n)
+{
+    *n = 0;
+    if (!api_parser_expect(parser, array, JSON_ARRAY))
+        return NULL;
+
+    char *values = g_malloc0_n(json_array_size(array), type->size);
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        gsize length = api_parser_enter_index(parser, (unsigned)i);
+        value_init(type, values + i * type->size);
+        field_type_parse(type, parser, json_array_get(array, i), values + i * type->size);
+        api_parser_leave(parser, length);
+    }
+    *n = (unsigned)json_array_size(array);
+    return values;
+}
+
+static void *
+list_parse(const FieldType *type, ApiParser *parser, const json_t *array)
 {
     unsigned n;
-    g_autofree void *items = items_parse(parser, array, type->fields, type->item_size, &n);
-    size_t size = n * type->item_size;
+    g_autofree void *items = values_parse(type->item, parser, array, &n);
 
     if (type->finish != NULL)
         type->finish(parser, array, items, n);
-    field_clear(type, field);
     if (n == 0)
-        return;
-    SharedList *list = g_malloc(sizeof *list + size);
+        return NULL;
+    SharedList *list = g_malloc(sizeof *list + n * type->item->size);
     *list = (SharedList){REF_COUNT_ONE, n};
-    memcpy(list_item(type, list, 0), items, size);
-    memcpy(field, &list, sizeof list);
+    memcpy(list_item(type, list, 0), items, n * type->item->size);
+    return list;
+}
+
+static void *
+whole_parse(const FieldType *type, ApiParser *parser, const json_t *value)
+{
+    if (!api_parser_expect(parser, value, JSON_OBJECT))
+        return NULL;
+    void *whole = g_malloc0(type->size);
+    *(RefCount *)whole = REF_COUNT_ONE;
+    value_init(type, whole);
+    fields_parse(parser, value, type->fields, whole);
+    return whole;
 }
 
 void
 field_type_parse(const FieldType *type, ApiParser *parser, const json_t *value, void *field)
 {
-    if (type->parse != NULL)
+    if (type->parse != NULL) {
         type->parse(parser, value, field);
-    else if (type->words != NULL)
+    } else if (type->words != NULL) {
         word_parse(type, parser, value, field);
-    else if (type->item_size != 0)
-        list_parse(type, parser, value, field);
-    else
+    } else if (type->fields != NULL) {
         fields_parse(parser, value, type->fields, field);
+    } else {
+        void *shared = type->item != NULL ? list_parse(type, parser, value)
+                                          : whole_parse(type->whole, parser, value);
+        field_clear(type, field);
+        memcpy(field, &shared, sizeof shared);
+    }
 }
 
 /* Returns: (borrowed) (nullable): what the document has of an item */
@@ -426,20 +492,30 @@ list_find_old(const FieldType *type, const SharedList *list, unsigned i, const j
 {
     if (!type->keyed)
         return json_array_size(manifest) == list->n_items ? json_array_get(manifest, i) : NULL;
-    return json_list_find(manifest, type->fields->path,
-                          *(const char *const *)field_of(type->fields, list_item(type, list, i)));
+    const Field *key = type->item->fields;
+    return json_list_find(manifest, key->path,
+                          *(const char *const *)field_of(key, list_item(type, list, i)));
 }
 
 static json_t *
-list_to_json(const FieldType *type, const SharedList *list, const json_t *manifest, SimTime start)
+value_to_json(const FieldType *type, const void *value, const json_t *manifest, SimTime start)
 {
-    json_t *array = list == NULL ? NULL : json_array();
+    if (type->fields == NULL)
+        return field_type_to_json(type, value, manifest, start);
+    json_t *object = fields_to_json_at(type->fields, value, manifest, start);
+    return object == NULL ? json_object() : object;
+}
 
-    for (unsigned i = 0; list != NULL && i < list->n_items; i++) {
-        json_t *item = fields_to_json_at(type->fields, list_item(type, list, i),
-                                         list_find_old(type, list, i, manifest), start);
-        json_array_append_new(array, item == NULL ? json_object() : item);
-    }
+static json_t *
+shared_to_json(const FieldType *type, const void *shared, const json_t *manifest, SimTime start)
+{
+    if (shared == NULL || type->whole != NULL)
+        return shared == NULL ? NULL : value_to_json(type->whole, shared, manifest, start);
+    const SharedList *list = shared;
+    json_t *array = json_array();
+    for (unsigned i = 0; i < list->n_items; i++)
+        json_array_append_new(array, value_to_json(type->item, list_item(type, list, i),
+                                                   list_find_old(type, list, i, manifest), start));
     return array;
 }
 
@@ -454,8 +530,8 @@ field_type_to_json(const FieldType *type, const void *field, const json_t *manif
         return type->to_json(field);
     if (type->words != NULL)
         return json_string(type->words[*(const uint32_t *)field]);
-    if (type->item_size != 0)
-        return list_to_json(type, shared_of(field), manifest, start);
+    if (type->fields == NULL)
+        return shared_to_json(type, shared_of(field), manifest, start);
     return struct_is_absent(type, field) ? NULL
                                          : fields_to_json_at(type->fields, field, manifest, start);
 }
@@ -568,36 +644,7 @@ fields_to_json(const Field *fields, const void *from, const json_t *manifest)
 void *
 items_parse(ApiParser *parser, const json_t *array, const Field *fields, size_t size, unsigned *n)
 {
-    *n = 0;
-    if (!api_parser_expect(parser, array, JSON_ARRAY))
-        return NULL;
-
-    char *items = g_malloc0_n(json_array_size(array), size);
-    for (size_t i = 0; i < json_array_size(array); i++) {
-        gsize length = api_parser_enter_index(parser, (unsigned)i);
-        fields_init(fields, items + i * size);
-        fields_parse(parser, json_array_get(array, i), fields, items + i * size);
-        api_parser_leave(parser, length);
-    }
-    *n = (unsigned)json_array_size(array);
-    return items;
-}
-
-json_t *
-items_to_json(
-    const Field *fields, const void *items, unsigned n, size_t size, const json_t *manifest)
-{
-    if (n == 0)
-        return NULL;
-    /* If the list has kept its length, its items are taken to be the same. */
-    gboolean same = json_array_size(manifest) == n;
-    json_t *array = json_array();
-    for (unsigned i = 0; i < n; i++) {
-        const json_t *old = same ? json_array_get(manifest, i) : NULL;
-        json_t *item = fields_to_json(fields, (const char *)items + i * size, old);
-        json_array_append_new(array, item == NULL ? json_object() : item);
-    }
-    return array;
+    return values_parse(&(const FieldType){.size = size, .fields = fields}, parser, array, n);
 }
 
 gboolean

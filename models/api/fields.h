@@ -39,9 +39,19 @@
     .size = sizeof(Object *), .unref = (GDestroyNotify)object_unref,                               \
     .same = (GEqualFunc)object_equal, .refs = offsetof(Object, refs)
 #define FIELD_STRUCT(Struct, struct_fields) .size = sizeof(Struct), .fields = (struct_fields)
+/* A pointer to a counted struct of these fields. */
+#define FIELD_COUNTED(Struct, struct_fields)                                                       \
+    .size = sizeof(void *), .whole = &(const FieldType)                                            \
+    {                                                                                              \
+        FIELD_STRUCT(Struct, struct_fields)                                                        \
+    }
 /* A pointer to a shared list; typed by REF_LIST_DEFINE(). */
+#define FIELD_LIST_OF(item_type) .size = sizeof(void *), .item = &(item_type)
 #define FIELD_LIST(Item, item_fields)                                                              \
-    .size = sizeof(void *), .fields = (item_fields), .item_size = sizeof(Item)
+    .size = sizeof(void *), .item = &(const FieldType)                                             \
+    {                                                                                              \
+        FIELD_STRUCT(Item, item_fields)                                                            \
+    }
 #define FIELD_INITIAL(Type, value)                                                                 \
     .initial = &(Type const)                                                                       \
     {                                                                                              \
@@ -68,9 +78,6 @@ json_t *fields_to_json(const Field *fields, const void *from, const json_t *mani
 /* Lists of structs. Returns: (owned): @n items of @size, free with g_free() */
 void *
 items_parse(ApiParser *parser, const json_t *array, const Field *fields, size_t size, unsigned *n);
-/* Returns: (owned): NULL if there are none */
-json_t *items_to_json(
-    const Field *fields, const void *items, unsigned n, size_t size, const json_t *manifest);
 gboolean items_equal(
     const Field *fields, const void *a, unsigned n_a, const void *b, unsigned n_b, size_t size);
 
@@ -162,9 +169,6 @@ json_t *field_int_to_json(const void *field);
 json_t *field_int64_to_json(const void *field);
 void field_string_map_parse(ApiParser *parser, const json_t *value, void *field);
 json_t *field_string_map_to_json(const void *field);
-void field_string_list_parse(ApiParser *parser, const json_t *value, void *field);
-json_t *field_string_list_to_json(const void *field);
-void field_names_parse(ApiParser *parser, const json_t *value, void *field);
 json_t *field_uid_to_json(const void *field);
 
 extern const FieldType field_word;         /* const char *, interned; NULL and "": absent */
@@ -176,6 +180,7 @@ extern const FieldType field_int_or_unset; /* int32_t; negative: absent */
 extern const FieldType field_size;         /* int64_t: quantity; 0: absent */
 extern const FieldType field_int64;        /* int64_t; negative: absent */
 extern const FieldType field_null;         /* nothing; printed as null */
+extern const FieldType field_blank;        /* nothing; printed as "" */
 extern const FieldType field_labels;       /* StringMap *: with the syntax of labels */
 extern const FieldType field_names;        /* StringList *: [{name}] */
 

@@ -308,22 +308,23 @@ static const FieldType annotations_type = {
 };
 
 static void
-finalizers_parse(ApiParser *parser, const json_t *value, void *field)
+finalizers_finish(ApiParser *parser, const json_t *array, void *items, unsigned n)
 {
-    field_string_list_parse(parser, value, field);
-    for (size_t i = 0; i < json_array_size(value); i++) {
-        const json_t *item = json_array_get(value, i);
-        const char *fault =
-            json_is_string(item) ? name_fault_qualified(json_string_value(item)) : NULL;
+    const char *const *finalizers = items;
+
+    for (unsigned i = 0; i < n; i++) {
+        const char *fault = *finalizers[i] == '\0' && !json_is_string(json_array_get(array, i))
+                                ? NULL
+                                : name_fault_qualified(finalizers[i]);
         if (fault != NULL)
-            api_parser_invalid(parser, item, NULL, fault);
+            api_parser_invalid(parser, json_array_get(array, i), NULL, fault);
     }
 }
 
 static const FieldType finalizers_type = {
     FIELD_SHARED(string_list),
-    .parse = finalizers_parse,
-    .to_json = field_string_list_to_json,
+    .item = &field_full_text,
+    .finish = finalizers_finish,
 };
 
 static void

@@ -99,31 +99,17 @@ static const FieldType capacity_type = {
     .over = capacity_over,
 };
 
-static json_t *
-attached_to_json(const void *field)
-{
-    const StringList *list = *(StringList *const *)field;
+typedef struct {
+    const char *name;
+} AttachedVolume;
 
-    if (list == NULL)
-        return NULL;
-    json_t *array = json_array();
-    for (unsigned i = 0; i < list->n_items; i++)
-        json_array_append_new(array,
-                              json_pack("{s:s, s:s}", "devicePath", "", "name", list->items[i]));
-    return array;
-}
-
-static json_t *
-attached_over(const void *field, const json_t *manifest)
-{
-    return keyed_items_over(attached_to_json(field), "name", manifest);
-}
-
-static const FieldType attached_type = {
-    FIELD_SHARED(string_list),
-    .parse = field_names_parse,
-    .over = attached_over,
+static const Field attached_fields[] = {
+    FIELD("name", field_full_text, AttachedVolume, name, FIELD_REQUIRED),
+    FIELD_WHOLE("devicePath", field_blank, FIELD_SPEC),
+    FIELDS_END,
 };
+
+static const FieldType attached_type = {FIELD_LIST(AttachedVolume, attached_fields), .keyed = TRUE};
 
 #define TROUBLE(name, trouble)                                                                     \
     FIELD("status.conditions[" name "]", field_node_condition, Node, troubles[trouble],            \

@@ -203,7 +203,8 @@ typedef struct {
  * where data is not enough, and go first. */
 typedef struct ApiParser ApiParser;
 typedef struct Field Field;
-typedef struct {
+typedef struct FieldType FieldType;
+struct FieldType {
     size_t size;
     const void *initial; /* of @size: the value in a new struct; NULL: zeros */
     /* An enumeration, in a uint32_t: its words in order of the values, ends with NULL. "" is the
@@ -212,11 +213,10 @@ typedef struct {
     /* A pointer (nullable) to a counted struct, so that copies of objects are cheap. */
     GDestroyNotify unref;
     GEqualFunc same;
-    size_t refs; /* offset of its RefCount */
-    /* A struct, absent while its first field is zero. With @item_size: a pointer (nullable) to a
-     * shared list of such structs: RefCount refs, unsigned n_items, items[]. */
-    const Field *fields;
-    size_t item_size;
+    size_t refs;            /* offset of its RefCount */
+    const Field *fields;    /* a struct, absent while its first field is zero */
+    const FieldType *whole; /* a pointer (nullable) to a counted struct of this type */
+    const FieldType *item;  /* ... to a list: RefCount refs, unsigned n_items, items[] */
     /* An item keeps what the document's item with the same first field, a string, has beside it.
      * FALSE: the item at the same place, if the list has kept its length */
     gboolean keyed;
@@ -232,7 +232,7 @@ typedef struct {
     json_t *(*over)(const void *field, const json_t *manifest);
     /* (owned): the same for a type with times; @start is the run's beginning in the calendar */
     json_t *(*print)(const void *field, const json_t *manifest, SimTime start);
-} FieldType;
+};
 
 typedef enum {
     FIELD_SPEC = 0,          /* the server takes it from writes of the object */

@@ -151,9 +151,13 @@ static json_t *
 spread_over(const void *field, const json_t *manifest)
 {
     const PodSpec *spec = field;
+    gboolean is_same = json_array_size(manifest) == spec->n_spread;
+    json_t *array = spec->n_spread == 0 ? NULL : json_array();
 
-    return items_to_json(spread_fields, spec->spread, spec->n_spread, sizeof spec->spread[0],
-                         manifest);
+    for (unsigned i = 0; i < spec->n_spread; i++)
+        json_array_append_new(array, fields_to_json(spread_fields, &spec->spread[i],
+                                                    is_same ? json_array_get(manifest, i) : NULL));
+    return array;
 }
 
 const FieldType field_topology_spread = {

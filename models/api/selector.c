@@ -17,6 +17,9 @@ static const Field requirement_fields[] = {
     FIELDS_END,
 };
 
+/* LabelSelectors are such lists. */
+static const FieldType requirements_type = {FIELD_LIST(SelectRequirement, requirement_fields)};
+
 /* Requirements are zeroed. */
 static LabelSelector *
 label_selector_alloc(unsigned n)
@@ -79,11 +82,7 @@ REF_COUNTED_DEFINE(LabelSelector, label_selector, label_selector_free)
 gboolean
 label_selector_equal(const LabelSelector *a, const LabelSelector *b)
 {
-    if (a == b)
-        return TRUE;
-    return a != NULL && b != NULL &&
-           items_equal(requirement_fields, a->requirements, a->n_requirements, b->requirements,
-                       b->n_requirements, sizeof a->requirements[0]);
+    return field_equal(&requirements_type, &a, &b);
 }
 
 /* As strconv.ParseInt(text, 10, 64). */
@@ -251,9 +250,7 @@ label_selector_parse(ApiParser *parser, const json_t *value, void *field)
 json_t *
 select_requirements_to_json(const LabelSelector *self)
 {
-    return self == NULL ? NULL
-                        : items_to_json(requirement_fields, self->requirements,
-                                        self->n_requirements, sizeof self->requirements[0], NULL);
+    return field_type_to_json(&requirements_type, &self, NULL, 0);
 }
 
 static gboolean

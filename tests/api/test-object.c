@@ -196,8 +196,9 @@ counted_fields_stand_first(void **state)
         gboolean was_counted = TRUE;
         for (const Field *field = kind_class((ObjectKind)i)->fields; field->path != NULL; field++) {
             const FieldType *type = field->type;
-            gboolean is_counted = type->unref != NULL || type->item_size != 0;
-            gboolean is_data = type->words != NULL || type->fields != NULL;
+            gboolean is_counted = type->unref != NULL || type->item != NULL || type->whole != NULL;
+            gboolean is_data = type->words != NULL || type->fields != NULL || type->item != NULL ||
+                               type->whole != NULL;
             assert_true(was_counted || !is_counted);
             assert_true(type->unref == NULL || type->same != NULL);
             assert_true(is_data || type->parse != NULL);

@@ -9,9 +9,9 @@
 /* Kubernetes' pkg/controller/job/pod_failure_policy.go; validation as in
  * pkg/apis/batch/validation/validation.go. */
 
-#define RULES_MAX 20    /* maxPodFailurePolicyRules, maxJobSuccessPolicyRule */
-#define CODES_MAX 255   /* maxPodFailurePolicyOnExitCodesValues */
-#define PATTERNS_MAX 20 /* maxPodFailurePolicyOnPodConditionsPatterns */
+/* maxPodFailurePolicyRules, maxJobSuccessPolicyRule, maxPodFailurePolicyOnPodConditionsPatterns */
+#define ITEMS_MAX 20
+#define CODES_MAX 255 /* maxPodFailurePolicyOnExitCodesValues */
 
 /* ---- Matching ---- */
 
@@ -40,10 +40,9 @@ condition_status(const Pod *pod, const char *type)
 static const char *
 matching_condition(const FailureRule *rule, const Pod *pod)
 {
-    for (unsigned i = 0; i < rule->n_conditions; i++) {
-        const ConditionPattern *pattern = &rule->conditions[i];
-        uint32_t wanted = pattern->status == CONDITION_ABSENT ? CONDITION_TRUE : pattern->status;
-        if (condition_status(pod, pattern->type) == wanted)
+    for (unsigned i = 0; rule->conditions != NULL && i < rule->conditions->n_items; i++) {
+        const ConditionPattern *pattern = &rule->conditions->items[i];
+        if (condition_status(pod, pattern->type) == pattern->status)
             return pattern->type;
     }
     return NULL;
@@ -69,18 +68,18 @@ matching_container(const FailureRule *rule, const Pod *pod)
 {
     gboolean is_listed = FALSE;
 
-    if (rule->n_codes == 0 || pod->exit_code == 0)
+    if (rule->codes == NULL || pod->exit_code == 0)
         return NULL;
-    for (unsigned i = 0; i < rule->n_codes; i++)
-        is_listed |= rule->codes[i] == pod->exit_code;
+    for (unsigned i = 0; i < rule->codes->n_items; i++)
+        is_listed |= rule->codes->items[i] == pod->exit_code;
     return is_listed == (rule->not_in != 0) ? NULL : first_container(pod->spec, rule->container);
 }
 
 FailureMatch
 failure_policy_match(const FailurePolicy *self, const Pod *pod)
 {
-    for (unsigned i = 0; self != NULL && i < self->n_rules; i++) {
-        FailureMatch match = {.rule = &self->rules[i], .index = i};
+    for (unsigned i = 0; self != NULL && self->rules != NULL && i < self->rules->n_items; i++) {
+        FailureMatch match = {.rule = &self->rules->items[i], .index = i};
         match.container = matching_container(match.rule, pod);
         match.condition = matching_condition(match.rule, pod);
         if (match.container != NULL || match.condition != NULL)
@@ -149,140 +148,49 @@ job_indexes_count(const char *text, int32_t below, char **fault)
     return count;
 }
 
-/* ---- Policies ---- */
+/* ---- Reading a failure policy ---- */
 
-static FailurePolicy *
-failure_policy_new(const FailureRule *rules, unsigned n)
+static void
+check_count(ApiParser *parser, const json_t *list, unsigned most)
 {
-    FailurePolicy *self = g_new0(FailurePolicy, 1);
-
-    self->refs = REF_COUNT_ONE;
-    self->n_rules = n;
-    self->rules = g_memdup2(rules, n * sizeof *rules);
-    for (unsigned i = 0; i < n; i++) {
-        FailureRule *rule = &self->rules[i];
-        rule->codes = g_memdup2(rule->codes, rule->n_codes * sizeof *rule->codes);
-        rule->conditions =
-            g_memdup2(rule->conditions, rule->n_conditions * sizeof *rule->conditions);
-    }
-    return self;
+    if (json_array_size(list) > most)
+        api_parser_fault(parser, list, NULL, "Too many: %u: must have at most %u items",
+                         (unsigned)json_array_size(list), most);
 }
 
 static void
-failure_policy_free(FailurePolicy *self)
+check_items(ApiParser *parser, const json_t *array, void *items, unsigned n)
 {
-    for (unsigned i = 0; i < self->n_rules; i++) {
-        g_free(self->rules[i].codes);
-        g_free(self->rules[i].conditions);
-    }
-    g_free(self->rules);
-    json_decref(self->manifest);
-    g_free(self);
+    (void)items;
+    (void)n;
+    check_count(parser, array, ITEMS_MAX);
 }
 
-static UNREF_DEFINE(FailurePolicy, failure_policy, failure_policy_free)
-
-    /* Returns: (owned): of parts that are copied; NULL of no rules */
-    static SuccessPolicy *success_policy_new(const SuccessRule *rules, unsigned n)
-{
-    SuccessPolicy *self = g_new0(SuccessPolicy, 1);
-
-    self->refs = REF_COUNT_ONE;
-    self->n_rules = n;
-    self->rules = g_memdup2(rules, n * sizeof *rules);
-    return self;
-}
-
-static void
-success_policy_free(SuccessPolicy *self)
-{
-    g_free(self->rules);
-    json_decref(self->manifest);
-    g_free(self);
-}
-
-static UNREF_DEFINE(SuccessPolicy, success_policy, success_policy_free)
-
-    /* ---- Reading a failure policy ---- */
-
-    static const FieldType action_type = {FIELD_WORDS("Count", "FailIndex", "FailJob", "Ignore")};
+static const FieldType action_type = {FIELD_WORDS("Count", "FailIndex", "FailJob", "Ignore")};
 
 static const FieldType operator_type = {FIELD_WORDS("In", "NotIn")};
 
-static void
-codes_parse(ApiParser *parser, const json_t *value, void *field)
-{
-    FailureRule *rule = field;
-
-    if (!api_parser_expect(parser, value, JSON_ARRAY))
-        return;
-    rule->codes = g_new0(int32_t, json_array_size(value));
-    for (size_t i = 0; i < json_array_size(value); i++) {
-        gsize length = api_parser_enter_index(parser, (unsigned)i);
-        field_int_parse(parser, json_array_get(value, i), &rule->codes[i]);
-        api_parser_leave(parser, length);
-    }
-    rule->n_codes = (unsigned)json_array_size(value);
-}
-
-static gboolean
-codes_equal(const void *a, const void *b)
-{
-    const FailureRule *x = a, *y = b;
-
-    return x->n_codes == y->n_codes &&
-           (x->n_codes == 0 || memcmp(x->codes, y->codes, x->n_codes * sizeof *x->codes) == 0);
-}
-
-static const FieldType codes_type = {
-    .equal = codes_equal,
-    .parse = codes_parse,
-};
-
 static const Field pattern_fields[] = {
     FIELD("type", field_text, ConditionPattern, type, FIELD_REQUIRED),
-    FIELD("status", field_condition_status, ConditionPattern, status, FIELD_SPEC),
+    FIELD_FROM(
+        "status", field_condition_status, ConditionPattern, status, FIELD_SPEC, CONDITION_TRUE),
     FIELDS_END,
 };
-static void
-patterns_parse(ApiParser *parser, const json_t *value, void *field)
-{
-    FailureRule *rule = field;
 
-    rule->conditions =
-        items_parse(parser, value, pattern_fields, sizeof *rule->conditions, &rule->n_conditions);
-}
-
-static gboolean
-patterns_equal(const void *a, const void *b)
-{
-    const FailureRule *x = a, *y = b;
-
-    return items_equal(pattern_fields, x->conditions, x->n_conditions, y->conditions,
-                       y->n_conditions, sizeof x->conditions[0]);
-}
-
+static const FieldType codes_type = {FIELD_LIST_OF(field_int)};
 static const FieldType patterns_type = {
-    .equal = patterns_equal,
-    .parse = patterns_parse,
+    FIELD_LIST(ConditionPattern, pattern_fields),
+    .finish = check_items,
 };
 
 static const Field rule_fields[] = {
+    FIELD("onExitCodes.values", codes_type, FailureRule, codes, FIELD_SPEC),
+    FIELD("onPodConditions", patterns_type, FailureRule, conditions, FIELD_SPEC),
     FIELD("action", action_type, FailureRule, action, FIELD_SPEC),
     FIELD("onExitCodes.containerName", field_string, FailureRule, container, FIELD_SPEC),
-    FIELD("onExitCodes.operator", operator_type, FailureRule, not_in, FIELD_SPEC),
-    FIELD_WHOLE("onExitCodes.values", codes_type, FIELD_SPEC),
-    FIELD_WHOLE("onPodConditions", patterns_type, FIELD_SPEC),
+    FIELD("onExitCodes.operator", operator_type, FailureRule, not_in, FIELD_OPTIONAL),
     FIELDS_END,
 };
-
-static void
-check_count(ApiParser *parser, const char *path, const json_t *list, unsigned most)
-{
-    if (json_array_size(list) > most)
-        api_parser_fault_at(parser, list, path, NULL, "Too many: %u: must have at most %u items",
-                            (unsigned)json_array_size(list), most);
-}
 
 /* "must not be 0", twice the same, out of order */
 static void
@@ -317,8 +225,8 @@ check_exit_codes(ApiParser *parser, const json_t *codes, const FailureRule *rule
 
     if (json_path_get(codes, "operator") == NULL)
         api_parser_required_at(parser, codes, "operator", "valid values: [\"In\" \"NotIn\"]");
-    check_count(parser, "values", values, CODES_MAX);
     gsize inner = api_parser_enter(parser, "values");
+    check_count(parser, values, CODES_MAX);
     if (json_array_size(values) == 0)
         api_parser_invalid(parser, values == NULL ? codes : values, NULL,
                            "at least one value is required");
@@ -338,7 +246,6 @@ check_rule(ApiParser *parser, const json_t *manifest, const FailureRule *rule)
                                "valid values: [\"Count\" \"FailIndex\" \"FailJob\" \"Ignore\"]");
     if (codes != NULL)
         check_exit_codes(parser, codes, rule);
-    check_count(parser, "onPodConditions", patterns, PATTERNS_MAX);
     if (codes != NULL && json_array_size(patterns) > 0)
         api_parser_fault(
             parser, manifest, "write two rules",
@@ -349,110 +256,47 @@ check_rule(ApiParser *parser, const json_t *manifest, const FailureRule *rule)
             "Invalid value: specifying one of OnExitCodes and OnPodConditions is required");
 }
 
-/* The status of a condition is True where nothing is said: pkg/apis/batch/v1/defaults.go. */
-static json_t *
-with_statuses(const json_t *manifest)
-{
-    json_t *copy = json_deep_copy(manifest), *rule, *pattern;
-    size_t i, k;
-
-    json_array_foreach(json_object_get(copy, "rules"), i, rule) {
-        json_array_foreach(json_object_get(rule, "onPodConditions"), k, pattern) {
-            if (json_is_object(pattern) && json_object_get(pattern, "status") == NULL)
-                json_object_set_new(pattern, "status", json_string("True"));
-        }
-    }
-    return copy;
-}
-
 static void
-failure_policy_parse(ApiParser *parser, const json_t *value, void *field)
+check_rules(ApiParser *parser, const json_t *array, void *items, unsigned n)
 {
-    const json_t *rules = json_path_get(value, "rules");
-    FailurePolicy *self;
-    gsize length;
+    const FailureRule *rules = items;
 
-    if (!api_parser_expect(parser, value, JSON_OBJECT))
-        return;
-    g_clear_pointer((FailurePolicy **)field, failure_policy_unref);
-    self = *(FailurePolicy **)field = failure_policy_new(NULL, 0);
-    self->manifest = with_statuses(value);
-    check_count(parser, "rules", rules, RULES_MAX);
-    length = api_parser_enter(parser, "rules");
-    if (rules != NULL)
-        self->rules = items_parse(parser, rules, rule_fields, sizeof *self->rules, &self->n_rules);
-    for (unsigned i = 0; i < self->n_rules; i++) {
-        gsize inner = api_parser_enter_index(parser, i);
-        check_rule(parser, json_array_get(rules, i), &self->rules[i]);
-        api_parser_leave(parser, inner);
+    check_count(parser, array, ITEMS_MAX);
+    for (unsigned i = 0; i < n; i++) {
+        gsize length = api_parser_enter_index(parser, i);
+        check_rule(parser, json_array_get(array, i), &rules[i]);
+        api_parser_leave(parser, length);
     }
-    api_parser_leave(parser, length);
 }
 
-static gboolean
-failure_policy_equal(const FailurePolicy *a, const FailurePolicy *b)
-{
-    return items_equal(rule_fields, a->rules, a->n_rules, b->rules, b->n_rules, sizeof a->rules[0]);
-}
-
-static json_t *
-failure_policy_to_json(const void *field)
-{
-    const FailurePolicy *self = *(FailurePolicy *const *)field;
-
-    return self == NULL ? NULL : json_deep_copy(self->manifest);
-}
-
-const FieldType field_failure_policy = {
-    FIELD_SHARED(failure_policy),
-    .parse = failure_policy_parse,
-    .to_json = failure_policy_to_json,
+static const FieldType rules_type = {
+    FIELD_LIST(FailureRule, rule_fields),
+    .finish = check_rules,
 };
+
+static const Field policy_fields[] = {
+    FIELD("rules", rules_type, FailurePolicy, rules, FIELD_SPEC),
+    FIELDS_END,
+};
+
+const FieldType field_failure_policy = {FIELD_COUNTED(FailurePolicy, policy_fields)};
 
 /* ---- Reading a success policy ---- */
 
-static const Field success_fields[] = {
+static const Field success_rule_fields[] = {
     FIELD("succeededIndexes", field_string, SuccessRule, indexes, FIELD_SPEC),
     FIELD("succeededCount", field_int_or_unset, SuccessRule, count, FIELD_NATURAL),
     FIELDS_END,
 };
 
-static void
-success_policy_parse(ApiParser *parser, const json_t *value, void *field)
-{
-    const json_t *rules = json_path_get(value, "rules");
-    SuccessPolicy *self;
-
-    if (!api_parser_expect(parser, value, JSON_OBJECT))
-        return;
-    g_clear_pointer((SuccessPolicy **)field, success_policy_unref);
-    self = *(SuccessPolicy **)field = success_policy_new(NULL, 0);
-    self->manifest = json_deep_copy(value);
-    check_count(parser, "rules", rules, RULES_MAX);
-    gsize length = api_parser_enter(parser, "rules");
-    if (rules != NULL)
-        self->rules =
-            items_parse(parser, rules, success_fields, sizeof *self->rules, &self->n_rules);
-    api_parser_leave(parser, length);
-}
-
-static gboolean
-success_policy_equal(const SuccessPolicy *a, const SuccessPolicy *b)
-{
-    return items_equal(success_fields, a->rules, a->n_rules, b->rules, b->n_rules,
-                       sizeof a->rules[0]);
-}
-
-static json_t *
-success_policy_to_json(const void *field)
-{
-    const SuccessPolicy *self = *(SuccessPolicy *const *)field;
-
-    return self == NULL ? NULL : json_deep_copy(self->manifest);
-}
-
-const FieldType field_success_policy = {
-    FIELD_SHARED(success_policy),
-    .parse = success_policy_parse,
-    .to_json = success_policy_to_json,
+static const FieldType success_rules_type = {
+    FIELD_LIST(SuccessRule, success_rule_fields),
+    .finish = check_items,
 };
+
+static const Field success_fields[] = {
+    FIELD("rules", success_rules_type, SuccessPolicy, rules, FIELD_SPEC),
+    FIELDS_END,
+};
+
+const FieldType field_success_policy = {FIELD_COUNTED(SuccessPolicy, success_fields)};

@@ -16,24 +16,39 @@ typedef enum {
 /* A condition of a pod. */
 typedef struct {
     const char *type;
-    uint32_t status; /* ConditionStatus; ABSENT: True */
+    uint32_t status; /* ConditionStatus; default True */
 } ConditionPattern;
+
+typedef struct {
+    RefCount refs;
+    unsigned n_items;
+    ConditionPattern items[];
+} ConditionPatterns;
+
+typedef struct {
+    RefCount refs;
+    unsigned n_items;
+    int32_t items[];
+} ExitCodes;
 
 /* Either the codes or the conditions select pods. */
 typedef struct {
     uint32_t action;       /* FailureAction */
     uint32_t not_in;       /* onExitCodes.operator: 0 In, 1 NotIn */
     const char *container; /* NULL: any */
-    unsigned n_codes, n_conditions;
-    int32_t *codes;               /* (owned) */
-    ConditionPattern *conditions; /* (owned) */
+    ExitCodes *codes;
+    ConditionPatterns *conditions;
 } FailureRule;
 
 typedef struct {
     RefCount refs;
-    unsigned n_rules;
-    FailureRule *rules;
-    json_t *manifest; /* for output */
+    unsigned n_items;
+    FailureRule items[];
+} FailureRules;
+
+typedef struct {
+    RefCount refs;
+    FailureRules *rules;
 } FailurePolicy;
 
 /* A rule that a failure matches. */
@@ -62,9 +77,13 @@ typedef struct {
 
 typedef struct {
     RefCount refs;
-    unsigned n_rules;
-    SuccessRule *rules;
-    json_t *manifest; /* for output */
+    unsigned n_items;
+    SuccessRule items[];
+} SuccessRules;
+
+typedef struct {
+    RefCount refs;
+    SuccessRules *rules;
 } SuccessPolicy;
 
 extern const FieldType field_failure_policy; /* FailurePolicy * */

@@ -143,13 +143,14 @@ check_success_policy(ApiParser *parser, const json_t *manifest, const Job *job)
     const json_t *rules = json_path_get(manifest, "spec.successPolicy.rules");
     gsize length = api_parser_enter(parser, "spec.successPolicy.rules");
 
-    if (policy->n_rules == 0)
+    if (policy->rules == NULL)
         api_parser_required(
             parser, json_path_get(manifest, "spec.successPolicy"),
             "at least one rules must be specified when the successPolicy is specified");
-    for (unsigned i = 0; i < policy->n_rules; i++) {
+    for (unsigned i = 0; policy->rules != NULL && i < policy->rules->n_items; i++) {
         gsize inner = api_parser_enter_index(parser, i);
-        check_success_rule(parser, json_array_get(rules, i), &policy->rules[i], job->completions);
+        check_success_rule(parser, json_array_get(rules, i), &policy->rules->items[i],
+                           job->completions);
         api_parser_leave(parser, inner);
     }
     api_parser_leave(parser, length);
@@ -159,12 +160,13 @@ check_success_policy(ApiParser *parser, const json_t *manifest, const Job *job)
 static void
 check_failure_policy(ApiParser *parser, const json_t *manifest, const Job *job)
 {
-    const json_t *rules = json_path_get(manifest, "spec.podFailurePolicy.rules");
+    const json_t *list = json_path_get(manifest, "spec.podFailurePolicy.rules");
+    const FailureRules *rules = job->failure_policy->rules;
     gsize length = api_parser_enter(parser, "spec.podFailurePolicy.rules");
 
-    for (unsigned i = 0; i < job->failure_policy->n_rules; i++) {
-        const FailureRule *rule = &job->failure_policy->rules[i];
-        const json_t *item = json_array_get(rules, i);
+    for (unsigned i = 0; rules != NULL && i < rules->n_items; i++) {
+        const FailureRule *rule = &rules->items[i];
+        const json_t *item = json_array_get(list, i);
         gsize inner = api_parser_enter_index(parser, i);
         if (rule->action == FAILURE_FAIL_INDEX && job->backoff_limit_per_index < 0)
             api_parser_invalid_at(parser, item, "action", NULL,

@@ -195,9 +195,10 @@ int
 job_success_rule(const JobSync *sync)
 {
     const SuccessPolicy *policy = sync->job->success_policy;
+    const SuccessRules *rules = policy == NULL ? NULL : policy->rules;
 
-    for (unsigned i = 0; policy != NULL && sync->done.n > 0 && i < policy->n_rules; i++)
-        if (rule_is_met(&policy->rules[i], sync))
+    for (unsigned i = 0; rules != NULL && sync->done.n > 0 && i < rules->n_items; i++)
+        if (rule_is_met(&rules->items[i], sync))
             return (int)i;
     return -1;
 }

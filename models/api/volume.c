@@ -39,19 +39,24 @@ static const SourceKind source_kinds[] = {
     {"vsphereVolume",        "volumePath",   NULL,     '\0'},
 };
 
-static const char *const secret_keys[N_VOLUME_SECRETS] = {
-    [SECRET_CONTROLLER_PUBLISH] = "controllerPublishSecretRef",
-    [SECRET_NODE_STAGE] = "nodeStageSecretRef",
-    [SECRET_NODE_PUBLISH] = "nodePublishSecretRef",
-    [SECRET_CONTROLLER_EXPAND] = "controllerExpandSecretRef",
-    [SECRET_NODE_EXPAND] = "nodeExpandSecretRef",
-};
-
-static const Field secret_fields[] = {
+static const Field reference_fields[] = {
     FIELD("name", field_word, SecretReference, name, FIELD_SPEC),
     FIELD("namespace", field_word, SecretReference, namespace, FIELD_SPEC),
     FIELDS_END,
 };
+
+static const FieldType reference_type = {FIELD_STRUCT(SecretReference, reference_fields)};
+
+#define SECRET(path, secret) FIELD(path, reference_type, VolumeSecrets, of[secret], FIELD_SPEC)
+static const Field secrets_fields[] = {
+    SECRET("controllerPublishSecretRef", SECRET_CONTROLLER_PUBLISH),
+    SECRET("nodeStageSecretRef", SECRET_NODE_STAGE),
+    SECRET("nodePublishSecretRef", SECRET_NODE_PUBLISH),
+    SECRET("controllerExpandSecretRef", SECRET_CONTROLLER_EXPAND),
+    SECRET("nodeExpandSecretRef", SECRET_NODE_EXPAND),
+    FIELDS_END,
+};
+#undef SECRET
 
 VolumeSecrets *
 volume_secrets_new(const SecretReference *references)
@@ -70,19 +75,15 @@ volume_secrets_new(const SecretReference *references)
     return self;
 }
 
-static UNREF_DEFINE(VolumeSecrets, volume_secrets, g_free)
-
-    static gboolean volume_secrets_equal(const VolumeSecrets *a, const VolumeSecrets *b)
+static gboolean
+volume_secrets_equal(const VolumeSecrets *a, const VolumeSecrets *b)
 {
     static const VolumeSecrets none;
 
-    a = a == NULL ? &none : a;
-    b = b == NULL ? &none : b;
-    for (unsigned i = 0; i < N_VOLUME_SECRETS; i++)
-        if (!fields_equal(secret_fields, &a->of[i], &b->of[i]))
-            return FALSE;
-    return TRUE;
+    return fields_equal(secrets_fields, a == NULL ? &none : a, b == NULL ? &none : b);
 }
+
+static UNREF_DEFINE(VolumeSecrets, volume_secrets, g_free)
 
 const SecretReference *
 volume_source_secret(const VolumeSource *self, VolumeSecret secret)
@@ -105,17 +106,12 @@ static const Field csi_fields[] = {
 static void
 csi_source_parse(ApiParser *parser, const json_t *value, VolumeSource *source)
 {
-    SecretReference secrets[N_VOLUME_SECRETS] = {{0}};
+    VolumeSecrets secrets = {0};
 
     fields_parse(parser, value, csi_fields, source);
-    for (unsigned i = 0; i < N_VOLUME_SECRETS; i++) {
-        const json_t *reference = json_path_get(value, secret_keys[i]);
-        gsize length = api_parser_enter(parser, secret_keys[i]);
-        if (reference != NULL)
-            fields_parse(parser, reference, secret_fields, &secrets[i]);
-        api_parser_leave(parser, length);
-    }
-    source->secrets = volume_secrets_new(secrets);
+    if (json_is_object(value))
+        fields_parse(parser, value, secrets_fields, &secrets);
+    source->secrets = volume_secrets_new(secrets.of);
 }
 
 static json_t *
@@ -123,11 +119,8 @@ csi_source_to_json(const VolumeSource *source, const json_t *old)
 {
     json_t *value = fields_to_json(csi_fields, source, old);
 
-    for (unsigned i = 0; value != NULL && i < N_VOLUME_SECRETS; i++) {
-        const SecretReference *secret = volume_source_secret(source, i);
-        if (secret != NULL)
-            json_object_set_new(value, secret_keys[i], fields_to_json(secret_fields, secret, NULL));
-    }
+    if (value != NULL && source->secrets != NULL)
+        fields_print(secrets_fields, source->secrets, value, 0);
     return value;
 }
 

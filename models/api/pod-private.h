@@ -22,11 +22,9 @@ json_t *pod_containers_to_json(const PodSpec *spec);
 extern const FieldType field_preemption_policy; /* uint32_t: PreemptionPolicy; OPTIONAL */
 gboolean pod_template_equal(const PodTemplate *a, const PodTemplate *b);
 
-/* Reads a claim template. Its claim gets the key @name without a namespace, which no real claim
- * has. Returns: (owned) */
-ClaimTemplate *claim_template_parse(ApiParser *parser, const json_t *value, const char *name);
-/* Both may be %NULL. */
-gboolean claim_template_equal(const ClaimTemplate *a, const ClaimTemplate *b);
+/* Reads a claim template with the key @name without a namespace, which no real claim has. Returns:
+ * (owned) */
+Claim *claim_template_parse(ApiParser *parser, const json_t *value, const char *name);
 
 /* Reports a fault of an annotation; @manifest has it in its metadata. */
 void annotation_fault(ApiParser *parser,

@@ -34,7 +34,8 @@ pod_volumes_copy_items(const PodVolumes *self)
     PodVolume *items = n_all == 0 ? NULL : g_memdup2(self->items, n_all * sizeof items[0]);
 
     for (unsigned i = 0; i < n_all; i++) {
-        claim_template_ref(items[i].claim_template);
+        if (items[i].claim_template != NULL)
+            object_ref(&items[i].claim_template->meta);
         volume_source_ref(items[i].source);
     }
     return items;
@@ -70,7 +71,7 @@ static void
 unref_items(const PodVolumes *self)
 {
     for (unsigned i = 0; i < self->n_items + self->n_inline; i++) {
-        claim_template_unref(self->items[i].claim_template);
+        object_unref((const Object *)self->items[i].claim_template);
         volume_source_unref(self->items[i].source);
     }
 }
@@ -143,7 +144,7 @@ static gboolean
 claim_templates_have(const ClaimTemplates *templates, const char *name)
 {
     for (unsigned i = 0; templates != NULL && i < templates->n_items; i++)
-        if (g_strcmp0(templates->items[i]->name, name) == 0)
+        if (g_strcmp0(object_name(&templates->items[i]->meta), name) == 0)
             return TRUE;
     return FALSE;
 }
@@ -305,7 +306,7 @@ pod_volumes_parse(ApiParser *parser, const json_t *spec, void *field)
 static json_t *
 ephemeral_to_json(const PodVolume *volume)
 {
-    const Object *template = &volume->claim_template->claim->meta;
+    const Object *template = &volume->claim_template->meta;
     json_t *claim = object_to_json(template), *metadata = json_object_get(claim, "metadata");
 
     json_object_del(claim, "apiVersion");
@@ -374,6 +375,8 @@ pod_volumes_over(const void *field, const json_t *manifest)
     return spec;
 }
 
+static const FieldType template_type = {FIELD_OBJECT};
+
 static gboolean
 pod_volume_equal(const PodVolume *a, const PodVolume *b)
 {
@@ -381,7 +384,7 @@ pod_volume_equal(const PodVolume *a, const PodVolume *b)
            !a->read_only == !b->read_only && !a->ephemeral == !b->ephemeral &&
            !a->mounted == !b->mounted && !a->device == !b->device &&
            volume_source_same(a->source, b->source) &&
-           claim_template_equal(a->claim_template, b->claim_template);
+           field_equal(&template_type, &a->claim_template, &b->claim_template);
 }
 
 static gboolean

@@ -19,7 +19,7 @@ typedef struct {
     const char *claim_name; /* of an ephemeral volume: "<pod>-<volume>" (VB-9); NULL: inline */
     gboolean read_only;
     gboolean ephemeral;
-    struct ClaimTemplate *claim_template; /* of an ephemeral volume; owned by the list */
+    Claim *claim_template; /* of an ephemeral volume; owned by the list */
     /* some container has it in volumeMounts or volumeDevices; other volumes are not set up */
     gboolean mounted;
     gboolean device; /* in volumeDevices */
@@ -35,18 +35,13 @@ typedef struct {
     PodVolume items[];
 } PodVolumes; /* immutable, shared; NULL: none */
 
-/* A claim that a StatefulSet or an ephemeral volume makes: labels and annotations, and the claim's
- * spec. */
-typedef struct ClaimTemplate {
-    RefCount refs;
-    const char *name; /* of a StatefulSet's template */
-    Claim *claim;     /* (owned): the spec, labels and annotations; its key is of no real claim */
-} ClaimTemplate;
-
+/* Claims that a StatefulSet makes: their names, labels, annotations and specs. Their keys are of no
+ * real claims. */
+typedef Claim *ClaimTemplate;
 typedef struct {
     RefCount refs;
     unsigned n_items;
-    ClaimTemplate *items[];
+    ClaimTemplate items[];
 } ClaimTemplates;
 
 /* A term of pod (anti-)affinity. */
@@ -197,10 +192,7 @@ pod_volume_as_volume(Objects *objects, const PodVolume *self, const struct Relea
 PodVolumes *pod_volumes_ref(const PodVolumes *self);
 void pod_volumes_unref(PodVolumes *self);
 
-ClaimTemplate *claim_template_new(const char *name, Claim *claim); /* takes the claim */
-ClaimTemplate *claim_template_ref(const ClaimTemplate *self);
-void claim_template_unref(ClaimTemplate *self);
-ClaimTemplates *claim_templates_new(ClaimTemplate *const *items,
+ClaimTemplates *claim_templates_new(const ClaimTemplate *items,
                                     unsigned n); /* takes the items; NULL if none */
 
 /* Replaces the spec and the volumes (nullable), with a reference to each. */

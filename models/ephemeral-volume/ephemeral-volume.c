@@ -41,7 +41,7 @@ was_created(const Plan *plan, const ObjectKey *claim)
 static Object *
 claim_new(const Pod *pod, const PodVolume *volume, ObjectKey *key)
 {
-    Object *claim = object_edit_as(&volume->claim_template->claim->meta, key);
+    Object *claim = object_edit_as(&volume->claim_template->meta, key);
 
     object_set_owner(claim, &pod->meta, TRUE, TRUE);
     return claim;

@@ -77,7 +77,7 @@ static gboolean
 is_replaced(const PodVolume *volume, const ClaimTemplates *templates)
 {
     for (unsigned i = 0; templates != NULL && i < templates->n_items; i++)
-        if (g_str_equal(templates->items[i]->name, volume->name))
+        if (g_str_equal(templates->items[i]->meta.key->name, volume->name))
             return TRUE;
     return FALSE;
 }
@@ -113,7 +113,7 @@ check_stateful_set(Checker *self, const ManifestInfo *info)
     for (unsigned i = 0; set->claim_templates != NULL && i < set->claim_templates->n_items; i++) {
         g_autofree char *path =
             g_strdup_printf("spec.volumeClaimTemplates[%u].spec.storageClassName", i);
-        check_class(self, info, set->claim_templates->items[i]->claim->class_name, path);
+        check_class(self, info, set->claim_templates->items[i]->class_name, path);
     }
     if (set->template != NULL && set->replicas > 0)
         check_pod_volumes(self, info, set->template->volumes, set->claim_templates,

@@ -97,7 +97,7 @@ static gboolean
 has_template(const StatefulSet *set, const char *name, gsize length)
 {
     for (unsigned i = 0; set->claim_templates != NULL && i < set->claim_templates->n_items; i++) {
-        const char *template = set->claim_templates->items[i]->name;
+        const char *template = object_name(&set->claim_templates->items[i]->meta);
         if (strncmp(template, name, length) == 0 && template[length] == '\0')
             return TRUE;
     }

@@ -168,7 +168,7 @@ gboolean why_ask_other(Question *self, const Object *object);
 gboolean why_ask_named(Question *self, const char *name, gboolean *exists);
 gboolean why_ask_budget(Question *self, const DisruptionBudget *budget);
 /* The quota or limit that refuses a claim of this template (nullable) in the owner's namespace. */
-gboolean why_ask_refusal(Question *self, const Object *owner, const ClaimTemplate *template);
+gboolean why_ask_refusal(Question *self, const Object *owner, const Claim *template);
 /* An object that is being deleted: who holds it. */
 gboolean why_ask_deletion(Question *self, const Object *object);
 /* When the deletion was asked for: deletionTimestamp is later by the grace period. */

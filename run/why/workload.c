@@ -26,7 +26,7 @@ ask_pods(Question *self, const Object *owner)
 }
 
 gboolean
-why_ask_refusal(Question *self, const Object *owner, const ClaimTemplate *template)
+why_ask_refusal(Question *self, const Object *owner, const Claim *template)
 {
     const GPtrArray *quotas = why_list(self, KIND_RESOURCE_QUOTA);
     const ApiEvent *event = why_event(self, owner, "FailedCreate");
@@ -42,8 +42,7 @@ why_ask_refusal(Question *self, const Object *owner, const ClaimTemplate *templa
             const ResourceAmount *hard = &quota->status_hard->items[k];
             const ResourceAmount *used = resource_amounts_find(quota->used, hard->name);
             char limit[QUANTITY_BUFFER], use[QUANTITY_BUFFER];
-            ResourceAmount wanted =
-                quota_usage(NULL, &template->claim->meta, hard->name, QUOTA_ALWAYS);
+            ResourceAmount wanted = quota_usage(NULL, &template->meta, hard->name, QUOTA_ALWAYS);
             if (used == NULL || wanted.value == 0 || used->value + wanted.value <= hard->value)
                 continue;
             why_link(self, &quota->meta, since, "allows %s of %s, and %s are used",
@@ -55,7 +54,7 @@ why_ask_refusal(Question *self, const Object *owner, const ClaimTemplate *templa
     const GPtrArray *limits = why_list(self, KIND_LIMIT_RANGE);
     for (unsigned i = 0; i < limits->len; i++) {
         const LimitRange *limit = limits->pdata[i];
-        int64_t request = template->claim->request_bytes;
+        int64_t request = template->request_bytes;
         if (limit->meta.key->namespace == owner->key->namespace &&
             (request < limit->min_bytes || (limit->max_bytes > 0 && request > limit->max_bytes))) {
             why_link(self, &limit->meta, since, "refuses claims of this size");

@@ -113,8 +113,8 @@ volumes(void **state)
     assert_false(unused->mounted || unused->device);
     assert_true(scratch->mounted && scratch->ephemeral);
     assert_string_equal(scratch->claim_name, "web-scratch"); /* VB-9 */
-    assert_int_equal(scratch->claim_template->claim->request_bytes, INT64_C(1) << 30);
-    assert_string_equal(object_label(&scratch->claim_template->claim->meta, "a"), "b");
+    assert_int_equal(scratch->claim_template->request_bytes, INT64_C(1) << 30);
+    assert_string_equal(object_label(&scratch->claim_template->meta, "a"), "b");
     assert_string_equal(pod_claim_key(test->objects, pod, data)->text, "default/d");
     assert_string_equal(pod_claim_key(test->objects, pod, scratch)->text, "default/web-scratch");
     assert_true(string_list_has(pod->spec->mounts, "data") &&
@@ -168,8 +168,8 @@ template_of_a_stateful_set(void **state)
     assert_string_equal(test->faults->str, "");
     assert_string_equal(set->service_name, "db-postgresql-hl");
     assert_int_equal(set->claim_templates->n_items, 1);
-    assert_string_equal(set->claim_templates->items[0]->name, "data");
-    assert_int_equal(set->claim_templates->items[0]->claim->request_bytes, INT64_C(8) << 30);
+    assert_string_equal(object_name(&set->claim_templates->items[0]->meta), "data");
+    assert_int_equal(set->claim_templates->items[0]->request_bytes, INT64_C(8) << 30);
     assert_int_equal(set->template->spec->cpu_milli, 100);
     assert_int_equal(set->template->spec->n_pod_terms, 1);
     assert_true(set->template->spec->pod_terms[0].anti);

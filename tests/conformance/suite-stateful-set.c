@@ -188,8 +188,8 @@ run_claims_of_pod(Case *self)
     if (json_object_size(case_get(self, "expected.claims")) != n)
         case_fail(self, "%u claims", n);
     for (unsigned i = 0; i < n; i++) {
-        const ClaimTemplate *template = set->claim_templates->items[i];
-        g_autofree char *path = g_strdup_printf("expected.claims.%s", template->name);
+        const Claim *template = set->claim_templates->items[i];
+        g_autofree char *path = g_strdup_printf("expected.claims.%s", object_name(&template->meta));
         Object *claim =
             stateful_claim_new(set, template, stateful_claim_key(self->objects, template, key));
         expect_object(self, path, claim, KIND_CLAIM);

@@ -346,13 +346,11 @@ ten_pods_with_claims_at_once(void **state)
                            &(StorageWorldOptions){.throttled = TRUE, .slow = TRUE, .seed = seed});
         storage_world_start(&world);
         Object *object = object_new(world_key(&world, KIND_STATEFUL_SET, "w"));
-        Claim *claim = storage_world_claim(&world, "template", 1, "fast");
+        Claim *claim = storage_world_claim(&world, "data", 1, "fast");
         fill_set(&world, object);
         STATEFUL_SET(object)->replicas = 10;
         STATEFUL_SET(object)->parallel = TRUE;
-        STATEFUL_SET(object)->claim_templates = claim_templates_new(
-            (ClaimTemplate *[]){claim_template_new(storage_world_intern(&world, "data"), claim)},
-            1);
+        STATEFUL_SET(object)->claim_templates = claim_templates_new(&claim, 1);
         storage_world_create(&world, object);
         SimTime pods = run_until(&world, has_ten_pods_with_claims);
         assert_in_range(pods, 10 * SIM_MS, 300 * SIM_MS);

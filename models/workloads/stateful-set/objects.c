@@ -39,18 +39,18 @@ stateful_pod_ordinal(const ObjectKey *set, const ObjectKey *pod)
 }
 
 ObjectKey *
-stateful_claim_key(Objects *objects, const ClaimTemplate *template, const ObjectKey *pod)
+stateful_claim_key(Objects *objects, const Claim *template, const ObjectKey *pod)
 {
-    return objects_key(
-        objects, KIND_CLAIM, pod->namespace,
-        strings_internf(objects_strings(objects), "%s-%s", template->name, pod->name));
+    return objects_key(objects, KIND_CLAIM, pod->namespace,
+                       strings_internf(objects_strings(objects), "%s-%s",
+                                       object_name(&template->meta), pod->name));
 }
 
 /* WL-22: the claim gets the template's labels and the labels of the set's selector. */
 Object *
-stateful_claim_new(const StatefulSet *set, const ClaimTemplate *template, ObjectKey *key)
+stateful_claim_new(const StatefulSet *set, const Claim *template, ObjectKey *key)
 {
-    Object *object = object_edit_as(&template->claim->meta, key);
+    Object *object = object_edit_as(&template->meta, key);
 
     for (unsigned i = 0; set->selector != NULL && i < set->selector->n_requirements; i++) {
         const SelectRequirement *requirement = &set->selector->requirements[i];
@@ -62,18 +62,15 @@ stateful_claim_new(const StatefulSet *set, const ClaimTemplate *template, Object
 
 /* The pod's volume for a claim of the set. */
 static PodVolume
-claim_volume(Objects *objects,
-             const ObjectKey *pod,
-             const PodSpec *spec,
-             const ClaimTemplate *template)
+claim_volume(Objects *objects, const ObjectKey *pod, const PodSpec *spec, const Claim *template)
 {
-    gboolean device = string_list_has(spec->devices, template->name);
+    gboolean device = string_list_has(spec->devices, object_name(&template->meta));
 
     return (PodVolume){
-        .name = template->name,
+        .name = object_name(&template->meta),
         .claim_name = stateful_claim_key(objects, template, pod)->name,
         .device = device,
-        .mounted = device || string_list_has(spec->mounts, template->name),
+        .mounted = device || string_list_has(spec->mounts, object_name(&template->meta)),
     };
 }
 
@@ -81,7 +78,7 @@ static gboolean
 is_taken_over(const PodVolume *volume, const ClaimTemplates *templates)
 {
     for (unsigned i = 0; templates != NULL && i < templates->n_items; i++)
-        if (templates->items[i]->name == volume->name)
+        if (object_name(&templates->items[i]->meta) == volume->name)
             return TRUE;
     return FALSE;
 }
@@ -116,7 +113,7 @@ stateful_pod_volumes(Objects *objects,
         if (volume->ephemeral) {
             volume->claim_name =
                 strings_internf(objects_strings(objects), "%s-%s", pod->name, volume->name);
-            claim_template_ref(volume->claim_template);
+            object_ref(&volume->claim_template->meta);
         }
         n++;
     }
@@ -191,7 +188,7 @@ stateful_volumes_match(Objects *objects, const StatefulSet *set, const Pod *pod)
     if (ordinal_of_name(object_name(&pod->meta)) < 0)
         return FALSE;
     for (unsigned i = 0; templates != NULL && i < templates->n_items; i++)
-        if (!has_claim(pod->volumes, templates->items[i]->name,
+        if (!has_claim(pod->volumes, object_name(&templates->items[i]->meta),
                        stateful_claim_key(objects, templates->items[i], key)->name))
             return FALSE;
     return TRUE;

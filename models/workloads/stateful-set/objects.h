@@ -12,11 +12,10 @@ ObjectKey *stateful_pod_key(Objects *objects, const ObjectKey *set, int32_t ordi
 /* The ordinal in the name of a pod of this set. -1: no pod of this set has such a name */
 int32_t stateful_pod_ordinal(const ObjectKey *set, const ObjectKey *pod);
 /* "data-web-0" */
-ObjectKey *
-stateful_claim_key(Objects *objects, const ClaimTemplate *template, const ObjectKey *pod);
+ObjectKey *stateful_claim_key(Objects *objects, const Claim *template, const ObjectKey *pod);
 
 /* Returns: (owned): each ready to be created */
-Object *stateful_claim_new(const StatefulSet *set, const ClaimTemplate *template, ObjectKey *key);
+Object *stateful_claim_new(const StatefulSet *set, const Claim *template, ObjectKey *key);
 /* The members that differ among the pods of a set. */
 typedef struct {
     ObjectKey *key;

@@ -137,13 +137,13 @@ decide_after_owner(const void *data, Plan *plan)
 {
     const Item *item = plan_operation(plan);
     ItemNotes *notes = plan_notes(plan);
-    const ClaimTemplate *template = item->set->claim_templates->items[notes->owned];
+    const Claim *template = item->set->claim_templates->items[notes->owned];
 
     if (plan_has_failed(plan)) {
-        finish_owners(data, plan,
-                      plan_internf(plan,
-                                   "could not update claim %s-%s for delete policy ownerRefs: %s",
-                                   template->name, item->pod->name, plan_last_message(plan)));
+        finish_owners(
+            data, plan,
+            plan_internf(plan, "could not update claim %s-%s for delete policy ownerRefs: %s",
+                         object_name(&template->meta), item->pod->name, plan_last_message(plan)));
         return;
     }
     notes->owned++;
@@ -345,7 +345,7 @@ decide_after_claim(const void *data, Plan *plan)
     ItemNotes *notes = plan_notes(plan);
     int step = plan_last_step(plan);
     ApiCode code = plan_code(plan, step);
-    const ClaimTemplate *template = item->set->claim_templates->items[notes->template];
+    const Claim *template = item->set->claim_templates->items[notes->template];
     const char *claim = stateful_claim_key(self->head.base.objects, template, item->pod)->name;
     const char *set = object_name(&item->set->meta);
 
@@ -399,7 +399,7 @@ plan_next_claim(const StatefulSetController *self, Plan *plan)
     ItemNotes *notes = plan_notes(plan);
 
     for (; notes->template <n_claims(item->set); notes->template ++) {
-        const ClaimTemplate *template = item->set->claim_templates->items[notes->template];
+        const Claim *template = item->set->claim_templates->items[notes->template];
         ObjectKey *key = stateful_claim_key(self->head.base.objects, template, item->pod);
         const Object *claim = informer_get(self->claims, key);
         if (claim == NULL) {

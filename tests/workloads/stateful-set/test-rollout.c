@@ -21,13 +21,12 @@ static StatefulSet *
 new_set(StorageWorld *world, int32_t replicas)
 {
     StatefulSet *set = STATEFUL_SET(object_new(world_key(world, KIND_STATEFUL_SET, "web")));
-    Claim *claim = storage_world_claim(world, "template", 1, "fast");
+    Claim *claim = storage_world_claim(world, "data", 1, "fast");
 
     pod_template_unref(set->template);
     set->template = world_template(world, "web", "a");
     set->selector = world_selector(world, "web");
-    set->claim_templates = claim_templates_new(
-        (ClaimTemplate *[]){claim_template_new(storage_world_intern(world, "data"), claim)}, 1);
+    set->claim_templates = claim_templates_new(&claim, 1);
     set->replicas = replicas;
     return set;
 }

@@ -46,15 +46,14 @@ new_set(StorageWorld *world, int32_t replicas, gboolean parallel)
     StringPair tier = {storage_world_intern(world, "tier"), storage_world_intern(world, "db")};
     SelectRequirement requirement = {
         .key = app.key, .operator= SELECT_IN, .values = string_list_new(&app.value, 1)};
-    Claim *claim = storage_world_claim(world, "template", 1, "fast");
+    Claim *claim = storage_world_claim(world, "data", 1, "fast");
 
     claim->meta.labels = string_map_new(&tier, 1);
     if (set->template == NULL)
         set->template = pod_template_new();
     set->template->labels = string_map_new(&app, 1);
     set->selector = label_selector_new(&requirement, 1);
-    set->claim_templates = claim_templates_new(
-        (ClaimTemplate *[]){claim_template_new(storage_world_intern(world, "data"), claim)}, 1);
+    set->claim_templates = claim_templates_new(&claim, 1);
     set->replicas = replicas;
     set->parallel = parallel;
     return set;

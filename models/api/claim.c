@@ -310,25 +310,24 @@ claim_check_status(ApiParser *parser, const json_t *manifest)
     const json_t *amounts = json_path_get(manifest, "status.allocatedResources");
     const json_t *capacity = json_path_get(manifest, "status.capacity");
     gsize length = api_parser_enter(parser, "status.capacity");
+    const char *key;
+    json_t *value;
 
-    for (void *member = json_first_member(capacity); member != NULL;
-         member = json_next_member(capacity, member))
-        check_amount(parser, json_object_iter_value(member), json_object_iter_key(member));
+    json_object_foreach((json_t *)capacity, key, value)
+        check_amount(parser, value, key);
     api_parser_leave(parser, length);
     length = api_parser_enter(parser, "status.allocatedResourceStatus");
 
-    for (void *member = json_first_member(statuses); member != NULL;
-         member = json_next_member(statuses, member)) {
-        check_resource_name(parser, statuses, json_object_iter_key(member));
-        if (!word_is_among(json_string_value(json_object_iter_value(member)), states))
-            api_parser_unsupported(parser, json_object_iter_value(member), states);
+    json_object_foreach((json_t *)statuses, key, value) {
+        check_resource_name(parser, statuses, key);
+        if (!word_is_among(json_string_value(value), states))
+            api_parser_unsupported(parser, value, states);
     }
     api_parser_leave(parser, length);
     length = api_parser_enter(parser, "status.allocatedResources");
-    for (void *member = json_first_member(amounts); member != NULL;
-         member = json_next_member(amounts, member))
-        if (check_resource_name(parser, amounts, json_object_iter_key(member)))
-            check_amount(parser, json_object_iter_value(member), json_object_iter_key(member));
+    json_object_foreach((json_t *)amounts, key, value)
+        if (check_resource_name(parser, amounts, key))
+            check_amount(parser, value, key);
     api_parser_leave(parser, length);
 }
 

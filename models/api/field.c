@@ -404,13 +404,12 @@ static StringMap *
 string_map_read(ApiParser *parser, const json_t *value)
 {
     g_autoptr(GArray) pairs = g_array_new(FALSE, FALSE, sizeof(StringPair));
+    const char *key;
+    json_t *item;
 
     if (!api_parser_expect(parser, value, JSON_OBJECT))
         return NULL;
-    for (void *member = json_first_member(value); member != NULL;
-         member = json_next_member(value, member)) {
-        const char *key = json_object_iter_key(member);
-        json_t *item = json_object_iter_value(member);
+    json_object_foreach((json_t *)value, key, item) {
         gsize length = api_parser_enter(parser, key);
         if (json_is_null(item) || api_parser_expect(parser, item, JSON_STRING)) {
             StringPair pair = {
@@ -455,11 +454,11 @@ const FieldType field_string_map = {
 static void
 labels_parse(ApiParser *parser, const json_t *value, void *field)
 {
+    const char *key;
+    json_t *item;
+
     field_string_map_parse(parser, value, field);
-    for (void *member = json_first_member(value); member != NULL;
-         member = json_next_member(value, member)) {
-        const char *key = json_object_iter_key(member);
-        json_t *item = json_object_iter_value(member);
+    json_object_foreach((json_t *)value, key, item) {
         const char *fault = name_fault_qualified(key);
         if (fault != NULL)
             api_parser_fault(parser, item, NULL, "Invalid value: \"%s\": %s", key, fault);

@@ -165,12 +165,12 @@ json_path_delete(json_t *object, const char *path)
 static const char **
 object_keys(const json_t *object, size_t *n)
 {
-    const char **keys = g_new(const char *, json_object_size(object) + 1);
+    const char **keys = g_new(const char *, json_object_size(object) + 1), *key;
+    const json_t *value;
 
     *n = 0;
-    for (void *member = json_first_member(object); member != NULL;
-         member = json_next_member(object, member))
-        keys[(*n)++] = json_object_iter_key(member);
+    json_object_foreach((json_t *)object, key, value)
+        keys[(*n)++] = key;
     qsort(keys, *n, sizeof keys[0], strings_compare);
     return keys;
 }

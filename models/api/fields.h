@@ -87,18 +87,6 @@ json_t *json_list_find(const json_t *list, const char *path, const char *text);
  * same member @key, where it has them: they keep what they have beside it */
 json_t *keyed_items_over(json_t *fresh, const char *key, const json_t *manifest);
 
-/* An object's members, one after the other; see json_object_iter_key() and
- * json_object_iter_value(). NULL: no more */
-static inline void *
-json_first_member(const json_t *object)
-{
-    return json_object_iter((json_t *)object); /* only read */
-}
-static inline void *
-json_next_member(const json_t *object, void *member)
-{
-    return json_object_iter_next((json_t *)object, member); /* only read */
-}
 /* Returns: (borrowed): the value at @path; NULL if there is none, or null */
 const json_t *json_path_get(const json_t *object, const char *path);
 /* Returns: (borrowed): the string at @path, NULL if there is none */

@@ -284,12 +284,11 @@ static void
 annotations_parse(ApiParser *parser, const json_t *value, void *field)
 {
     size_t n_bytes = 0;
+    const char *key;
+    json_t *item;
 
     field_string_map_parse(parser, value, field);
-    for (void *member = json_first_member(value); member != NULL;
-         member = json_next_member(value, member)) {
-        const char *key = json_object_iter_key(member);
-        json_t *item = json_object_iter_value(member);
+    json_object_foreach((json_t *)value, key, item) {
         g_autofree char *lower = g_ascii_strdown(key, -1);
         const char *fault = name_fault_qualified(lower);
         if (fault != NULL)

@@ -294,12 +294,12 @@ selector_expand(const json_t *selector)
     json_t *array = json_array();
     json_t *labels = json_sorted(json_object_get(selector, "matchLabels"));
     const json_t *expressions = json_object_get(selector, "matchExpressions");
+    const char *key;
+    json_t *value;
 
-    for (void *member = json_first_member(labels); member != NULL;
-         member = json_next_member(labels, member))
-        json_array_append_new(array, json_pack("{s:s, s:s, s:[O]}", "key",
-                                               json_object_iter_key(member), "operator", "In",
-                                               "values", json_object_iter_value(member)));
+    json_object_foreach(labels, key, value)
+        json_array_append_new(
+            array, json_pack("{s:s, s:s, s:[O]}", "key", key, "operator", "In", "values", value));
     for (size_t i = 0; i < json_array_size(expressions); i++)
         json_array_append(array, json_array_get(expressions, i));
     json_decref(labels);

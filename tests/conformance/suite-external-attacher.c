@@ -95,16 +95,16 @@ answer_list(World *world, CsiResponse *response)
     Strings *strings = objects_strings(self->objects);
     CsiEntry *entries =
         script_driver_keep(world->driver, g_new0(CsiEntry, json_object_size(told) + 1), g_free);
+    const char *key;
+    json_t *nodes;
 
-    for (void *member = json_first_member(told); member != NULL;
-         member = json_next_member(told, member)) {
-        const json_t *nodes = json_object_iter_value(member);
+    json_object_foreach((json_t *)told, key, nodes) {
         g_autoptr(GPtrArray) names = g_ptr_array_new();
         for (size_t i = 0; i < json_array_size(nodes); i++)
             g_ptr_array_add(names, (void *)strings_intern(
                                        strings, json_string_value(json_array_get(nodes, i))));
         entries[response->n_entries++] = (CsiEntry){
-            .volume_id = strings_intern(strings, json_object_iter_key(member)),
+            .volume_id = strings_intern(strings, key),
             .published_node_ids = script_driver_keep(
                 world->driver, string_list_new((const char *const *)names->pdata, names->len),
                 list_unref),

@@ -207,10 +207,10 @@ add_segments(Case *self, const json_t *segments, const char *prefix)
 
     json_array_foreach(segments, i, segment) {
         g_autofree char *name = g_strdup_printf("%s-%u", prefix, (unsigned)i);
-        json_t *keys = json_array();
-        for (void *member = json_first_member(segment); member != NULL;
-             member = json_next_member(segment, member))
-            json_array_append_new(keys, json_string(json_object_iter_key(member)));
+        json_t *keys = json_array(), *value;
+        const char *key;
+        json_object_foreach((json_t *)segment, key, value)
+            json_array_append_new(keys, json_string(key));
         add_node(self, name, segment, keys);
         json_decref(keys);
     }
@@ -330,10 +330,11 @@ told_object(const World *world, const Object *object)
 static gboolean
 is_told(const json_t *wanted, const json_t *found)
 {
-    for (void *member = json_first_member(wanted); member != NULL;
-         member = json_next_member(wanted, member)) {
-        const char *key = json_object_iter_key(member);
-        const json_t *value = json_object_iter_value(member), *is = json_object_get(found, key);
+    const char *key;
+    json_t *value;
+
+    json_object_foreach((json_t *)wanted, key, value) {
+        const json_t *is = json_object_get(found, key);
         gboolean same =
             strcmp(key, "owner") == 0
                 ? g_strcmp0(owner_name(json_string_value(value)), json_string_value(is)) == 0
@@ -579,12 +580,12 @@ add_told_node(Case *self, const json_t *told)
                              json_object_get(told, "labels"));
     json_t *drivers = json_array();
     const json_t *all = json_path_get(told, "driver_keys");
+    const char *key;
+    json_t *value;
 
-    for (void *member = json_first_member(all); member != NULL;
-         member = json_next_member(all, member))
-        json_array_append_new(drivers, json_pack("{s:s, s:s, s:O}", "name",
-                                                 json_object_iter_key(member), "nodeID", name,
-                                                 "topologyKeys", json_object_iter_value(member)));
+    json_object_foreach((json_t *)all, key, value)
+        json_array_append_new(drivers, json_pack("{s:s, s:s, s:O}", "name", key, "nodeID", name,
+                                                 "topologyKeys", value));
     json_t *csi_node =
         json_pack("{s:{s:s}, s:{s:o}}", "metadata", "name", name, "spec", "drivers", drivers);
     if (json_is_true(json_object_get(told, "node_object")))

@@ -241,19 +241,17 @@ append_quoted(GString *text, const char *string)
 static void
 append_go_map(GString *text, const json_t *map)
 {
-    g_autofree const char **keys = g_new(const char *, json_object_size(map) + 1);
-    unsigned n = 0;
+    json_auto_t *sorted = json_sorted(map);
+    const char *separator = "", *key;
+    json_t *value;
 
     g_string_append(text, "map[string]string{");
-    for (void *member = json_first_member(map); member != NULL;
-         member = json_next_member(map, member))
-        keys[n++] = json_object_iter_key(member);
-    qsort(keys, n, sizeof keys[0], strings_compare);
-    for (unsigned i = 0; i < n; i++) {
-        g_string_append(text, i > 0 ? ", " : "");
-        append_quoted(text, keys[i]);
+    json_object_foreach(sorted, key, value) {
+        g_string_append(text, separator);
+        append_quoted(text, key);
         g_string_append_c(text, ':');
-        append_quoted(text, json_string_value(json_object_get(map, keys[i])));
+        append_quoted(text, json_string_value(value));
+        separator = ", ";
     }
     g_string_append_c(text, '}');
 }

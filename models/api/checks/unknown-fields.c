@@ -34,10 +34,10 @@ report_shape(ApiParser *parser, const json_t *value)
 static void
 check_struct(ApiParser *parser, const SchemaType *type, const json_t *object)
 {
-    for (void *member = json_first_member(object); member != NULL;
-         member = json_next_member(object, member)) {
-        const char *key = json_object_iter_key(member);
-        const json_t *value = json_object_iter_value(member);
+    const char *key;
+    json_t *value;
+
+    json_object_foreach((json_t *)object, key, value) {
         const SchemaField *field = schema_field(type, key);
         if (field == NULL) {
             report_unknown(parser, type, key, value);
@@ -52,6 +52,8 @@ check_struct(ApiParser *parser, const SchemaType *type, const json_t *object)
 void
 unknown_fields_report(ApiParser *parser, const SchemaType *type, const json_t *value)
 {
+    const char *key;
+    json_t *item;
     gsize length;
 
     if (type == NULL || json_is_null(value))
@@ -67,10 +69,9 @@ unknown_fields_report(ApiParser *parser, const SchemaType *type, const json_t *v
             api_parser_leave(parser, length);
         }
     } else if (type->shape == SCHEMA_MAP) {
-        for (void *member = json_first_member(value); member != NULL;
-             member = json_next_member(value, member)) {
-            length = api_parser_enter_member(parser, json_object_iter_key(member));
-            unknown_fields_report(parser, type->element, json_object_iter_value(member));
+        json_object_foreach((json_t *)value, key, item) {
+            length = api_parser_enter_member(parser, key);
+            unknown_fields_report(parser, type->element, item);
             api_parser_leave(parser, length);
         }
     }

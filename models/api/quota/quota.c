@@ -85,17 +85,17 @@ static void
 amounts_parse(ApiParser *parser, const json_t *value, void *field)
 {
     ResourceAmounts **amounts = field;
+    const json_t *amount;
+    const char *name;
     unsigned n = 0;
 
     if (!api_parser_expect(parser, value, JSON_OBJECT))
         return;
     g_autofree ResourceAmount *items = g_new0(ResourceAmount, json_object_size(value) + 1);
-    for (void *member = json_first_member(value); member != NULL;
-         member = json_next_member(value, member)) {
-        const char *name = json_object_iter_key(member);
+    json_object_foreach((json_t *)value, name, amount) {
         gsize length = api_parser_enter_member(parser, name);
         items[n].name = api_parser_intern(parser, name);
-        n += amount_parse(parser, json_object_iter_value(member), &items[n]);
+        n += amount_parse(parser, amount, &items[n]);
         api_parser_leave(parser, length);
     }
     qsort(items, n, sizeof items[0], compare_names);

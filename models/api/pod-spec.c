@@ -7,98 +7,6 @@
 
 #define DEFAULT_GRACE_S 30
 
-PodSpec *
-pod_spec_new(void)
-{
-    PodSpec *self = g_new0(PodSpec, 1);
-
-    self->refs = REF_COUNT_ONE;
-    self->scheduler_name = "default-scheduler";
-    self->restart_policy = "Always";
-    self->grace_s = DEFAULT_GRACE_S;
-    self->fs_group = -1;
-    return self;
-}
-
-static void
-pod_spec_free(PodSpec *self)
-{
-    string_map_unref(self->node_selector);
-    node_selector_unref(self->required_nodes);
-    node_selector_unref(self->preferred_nodes);
-    tolerations_unref(self->tolerations);
-    string_list_unref(self->scheduling_gates);
-    for (unsigned i = 0; i < self->n_pod_terms; i++) {
-        label_selector_unref(self->pod_terms[i].selector);
-        string_list_unref(self->pod_terms[i].namespaces);
-    }
-    g_free(self->pod_terms);
-    g_free(self->containers);
-    for (unsigned i = 0; i < self->n_spread; i++)
-        label_selector_unref(self->spread[i].selector);
-    g_free(self->spread);
-    string_list_unref(self->mounts);
-    string_list_unref(self->devices);
-    json_decref(self->manifest);
-    g_free(self);
-}
-
-REF_COUNTED_DEFINE(PodSpec, pod_spec, pod_spec_free)
-
-PodSpec *
-pod_spec_with_tolerations(const PodSpec *self, const Tolerations *tolerations)
-{
-    return pod_spec_for_nodes(self, tolerations, self->required_nodes);
-}
-
-PodSpec *
-pod_spec_with_priority(const PodSpec *self, const PodPriority *priority)
-{
-    PodSpec *copy = pod_spec_for_nodes(self, self->tolerations, self->required_nodes);
-
-    copy->priority_class = priority->class;
-    copy->priority = priority->value;
-    copy->preemption_policy = priority->preemption_policy;
-    return copy;
-}
-
-PodSpec *
-pod_spec_without_gates(const PodSpec *self)
-{
-    PodSpec *copy = pod_spec_for_nodes(self, self->tolerations, self->required_nodes);
-
-    g_clear_pointer(&copy->scheduling_gates, string_list_unref);
-    return copy;
-}
-
-PodSpec *
-pod_spec_for_nodes(const PodSpec *self,
-                   const Tolerations *tolerations,
-                   const NodeSelector *required)
-{
-    PodSpec *copy = g_memdup2(self, sizeof *self);
-
-    copy->refs = REF_COUNT_ONE;
-    copy->tolerations = tolerations == NULL ? NULL : tolerations_ref(tolerations);
-    copy->required_nodes = node_selector_ref(required);
-    string_map_ref(copy->node_selector);
-    node_selector_ref(copy->preferred_nodes);
-    string_list_ref(copy->scheduling_gates);
-    string_list_ref(copy->mounts);
-    string_list_ref(copy->devices);
-    json_incref(copy->manifest);
-    copy->containers = g_memdup2(self->containers, self->n_containers * sizeof *self->containers);
-    copy->pod_terms = g_memdup2(self->pod_terms, self->n_pod_terms * sizeof *self->pod_terms);
-    for (unsigned i = 0; i < copy->n_pod_terms; i++) {
-        label_selector_ref(copy->pod_terms[i].selector);
-        string_list_ref(copy->pod_terms[i].namespaces);
-    }
-    copy->spread = g_memdup2(self->spread, self->n_spread * sizeof *self->spread);
-    for (unsigned i = 0; i < copy->n_spread; i++)
-        label_selector_ref(copy->spread[i].selector);
-    return copy;
-}
-
 /* ValidatePodSecurityContext() */
 static void
 group_id_parse(ApiParser *parser, const json_t *value, void *field)
@@ -156,6 +64,92 @@ static const Field pod_spec_fields[] = {
     FIELDS_END,
     /* clang-format on */
 };
+
+PodSpec *
+pod_spec_new(void)
+{
+    PodSpec *self = g_new0(PodSpec, 1);
+
+    self->refs = REF_COUNT_ONE;
+    self->scheduler_name = "default-scheduler";
+    self->restart_policy = "Always";
+    self->grace_s = DEFAULT_GRACE_S;
+    self->fs_group = -1;
+    return self;
+}
+
+static void
+pod_spec_free(PodSpec *self)
+{
+    fields_clear(pod_spec_fields, self);
+    for (unsigned i = 0; i < self->n_pod_terms; i++) {
+        label_selector_unref(self->pod_terms[i].selector);
+        string_list_unref(self->pod_terms[i].namespaces);
+    }
+    g_free(self->pod_terms);
+    g_free(self->containers);
+    for (unsigned i = 0; i < self->n_spread; i++)
+        label_selector_unref(self->spread[i].selector);
+    g_free(self->spread);
+    string_list_unref(self->mounts);
+    string_list_unref(self->devices);
+    json_decref(self->manifest);
+    g_free(self);
+}
+
+REF_COUNTED_DEFINE(PodSpec, pod_spec, pod_spec_free)
+
+PodSpec *
+pod_spec_with_tolerations(const PodSpec *self, const Tolerations *tolerations)
+{
+    return pod_spec_for_nodes(self, tolerations, self->required_nodes);
+}
+
+PodSpec *
+pod_spec_with_priority(const PodSpec *self, const PodPriority *priority)
+{
+    PodSpec *copy = pod_spec_for_nodes(self, self->tolerations, self->required_nodes);
+
+    copy->priority_class = priority->class;
+    copy->priority = priority->value;
+    copy->preemption_policy = priority->preemption_policy;
+    return copy;
+}
+
+PodSpec *
+pod_spec_without_gates(const PodSpec *self)
+{
+    PodSpec *copy = pod_spec_for_nodes(self, self->tolerations, self->required_nodes);
+
+    g_clear_pointer(&copy->scheduling_gates, string_list_unref);
+    return copy;
+}
+
+PodSpec *
+pod_spec_for_nodes(const PodSpec *self,
+                   const Tolerations *tolerations,
+                   const NodeSelector *required)
+{
+    PodSpec *copy = g_memdup2(self, sizeof *self);
+
+    copy->refs = REF_COUNT_ONE;
+    copy->tolerations = (Tolerations *)tolerations; /* counted */
+    copy->required_nodes = (NodeSelector *)required;
+    fields_ref(pod_spec_fields, copy);
+    string_list_ref(copy->mounts);
+    string_list_ref(copy->devices);
+    json_incref(copy->manifest);
+    copy->containers = g_memdup2(self->containers, self->n_containers * sizeof *self->containers);
+    copy->pod_terms = g_memdup2(self->pod_terms, self->n_pod_terms * sizeof *self->pod_terms);
+    for (unsigned i = 0; i < copy->n_pod_terms; i++) {
+        label_selector_ref(copy->pod_terms[i].selector);
+        string_list_ref(copy->pod_terms[i].namespaces);
+    }
+    copy->spread = g_memdup2(self->spread, self->n_spread * sizeof *self->spread);
+    for (unsigned i = 0; i < copy->n_spread; i++)
+        label_selector_ref(copy->spread[i].selector);
+    return copy;
+}
 
 static gboolean
 has_empty_dir(const json_t *spec)

@@ -5,57 +5,50 @@
 
 #include <string.h>
 
+/* A number of things. */
+static void
+amount_parse(ApiParser *parser, const json_t *value, void *field)
+{
+    int64_t number = *(int32_t *)field;
+
+    field_type_parse(&field_quantity, parser, value, &number);
+    *(int32_t *)field = (int32_t)CLAMP(number, 0, INT32_MAX);
+}
+
+static json_t *
+amount_to_json(const void *field)
+{
+    int32_t number = *(const int32_t *)field;
+
+    return number < 0 ? NULL : json_sprintf("%d", number);
+}
+
+static const FieldType amount_type = {
+    .size = sizeof(int32_t),
+    .parse = amount_parse,
+    .to_json = amount_to_json,
+};
+
+/* Device plugins add resources of any name; no model reads them. */
+#define DISKS(name, disks_kind)                                                                    \
+    FIELD_FROM("attachable-volumes-" name, amount_type, NodeResources, disks[disks_kind],          \
+               FIELD_SPEC, -1)
 static const Field resource_fields[] = {
     FIELD("cpu", field_milli, NodeResources, cpu_milli, FIELD_SPEC),
     FIELD("memory", field_quantity, NodeResources, memory_bytes, FIELD_SPEC),
+    FIELD("pods", amount_type, NodeResources, pods, FIELD_SPEC),
+    DISKS("aws-ebs", NODE_EBS_DISKS),
+    DISKS("azure-disk", NODE_AZURE_DISKS),
+    DISKS("cinder", NODE_CINDER_DISKS),
+    DISKS("gce-pd", NODE_GCE_DISKS),
     FIELDS_END,
 };
-
-static const char *const disk_resources[N_NODE_DISKS] = {
-    [NODE_EBS_DISKS] = "attachable-volumes-aws-ebs",
-    [NODE_AZURE_DISKS] = "attachable-volumes-azure-disk",
-    [NODE_CINDER_DISKS] = "attachable-volumes-cinder",
-    [NODE_GCE_DISKS] = "attachable-volumes-gce-pd",
-};
-
-/* A resource that is a number. Returns: whether it is given */
-static gboolean
-count_parse(ApiParser *parser, const json_t *value, const char *name, int32_t *count)
-{
-    const json_t *given = json_path_get(value, name);
-    int64_t number = *count;
-    gsize length = api_parser_enter(parser, name);
-
-    if (given != NULL)
-        field_type_parse(&field_quantity, parser, given, &number);
-    api_parser_leave(parser, length);
-    *count = (int32_t)CLAMP(number, 0, INT32_MAX);
-    return given != NULL;
-}
-
-/* Device plugins add resources of any name; no model reads them. */
-static void
-resources_parse(ApiParser *parser, const json_t *value, void *field)
-{
-    NodeResources *resources = field;
-
-    if (!api_parser_expect(parser, value, JSON_OBJECT))
-        return;
-    fields_parse(parser, value, resource_fields, resources);
-    count_parse(parser, value, "pods", &resources->pods);
-    for (unsigned i = 0; i < N_NODE_DISKS; i++)
-        if (count_parse(parser, value, disk_resources[i], &resources->disks[i]))
-            resources->has_disks[i] = TRUE;
-}
+#undef DISKS
 
 static gboolean
 resources_equal(const void *a, const void *b)
 {
-    const NodeResources *x = a, *y = b;
-
-    return x->pods == y->pods && fields_equal(resource_fields, x, y) &&
-           memcmp(x->disks, y->disks, sizeof x->disks) == 0 &&
-           memcmp(x->has_disks, y->has_disks, sizeof x->has_disks) == 0;
+    return fields_equal(resource_fields, a, b);
 }
 
 static json_t *
@@ -65,21 +58,12 @@ resources_over(const void *field, const json_t *manifest)
 
     if (resources->cpu_milli == 0 && resources->memory_bytes == 0 && resources->pods == 0)
         return json_incref((json_t *)manifest); /* only counted */
-    json_t *object = fields_to_json(resource_fields, resources, manifest);
-    g_autofree char *pods = g_strdup_printf("%d", resources->pods);
-    json_object_set_new(object, "pods", json_string(pods));
-    for (unsigned i = 0; i < N_NODE_DISKS; i++) {
-        g_autofree char *disks = g_strdup_printf("%d", resources->disks[i]);
-        if (resources->has_disks[i])
-            json_object_set_new(object, disk_resources[i], json_string(disks));
-    }
-    return object;
+    return fields_to_json(resource_fields, resources, manifest);
 }
 
 static const FieldType allocatable_type = {
-    .size = sizeof(NodeResources),
+    FIELD_STRUCT(NodeResources, resource_fields),
     .equal = resources_equal,
-    .parse = resources_parse,
     .over = resources_over,
 };
 
@@ -93,9 +77,8 @@ capacity_over(const void *field, const json_t *manifest)
 }
 
 static const FieldType capacity_type = {
-    .size = sizeof(NodeResources),
+    FIELD_STRUCT(NodeResources, resource_fields),
     .equal = resources_equal,
-    .parse = resources_parse,
     .over = capacity_over,
 };
 

@@ -220,8 +220,7 @@ typedef enum {
 typedef struct {
     int64_t cpu_milli, memory_bytes;
     int32_t pods;
-    int32_t disks[N_NODE_DISKS];
-    gboolean has_disks[N_NODE_DISKS]; /* the node tells that number */
+    int32_t disks[N_NODE_DISKS]; /* negative: the node tells no number */
 } NodeResources;
 
 /* Conditions of a Node beside Ready: each is bad if it is true, and has a taint (NL-25). The

@@ -168,7 +168,7 @@ in_tree_limit(const Node *node, const char *driver, int32_t max_pd_vols, int min
 
     if (row < 0 || minor >= NO_PLUGINS_SINCE)
         return -1;
-    if (node->allocatable.has_disks[limits[row].disks])
+    if (node->allocatable.disks[limits[row].disks] >= 0)
         return node->allocatable.disks[limits[row].disks];
     int32_t told = told_by_cloud(limits[row].disks, type);
     if (told >= 0)

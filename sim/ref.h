@@ -44,8 +44,14 @@ ref_count_drop(RefCount *self)
 #define REF_COUNTED_DEFINE(Type, prefix, free_shared)                                              \
     REF_DEFINE(Type, prefix)                                                                       \
     UNREF_DEFINE(Type, prefix, free_shared)
-/* Defines @prefix_new() of a list: a struct with @refs, @n_items and @items[]. It copies @n items;
- * no items are %NULL. */
+/* A shared list; no items are %NULL. */
+#define REF_LIST(List, Item)                                                                       \
+    typedef struct {                                                                               \
+        RefCount refs;                                                                             \
+        unsigned n_items;                                                                          \
+        Item items[];                                                                              \
+    } List
+/* Defines its @prefix_new(), which copies @n items. */
 #define REF_LIST_DEFINE(List, Item, prefix)                                                        \
     List *prefix##_new(const Item *items, unsigned n)                                              \
     {                                                                                              \

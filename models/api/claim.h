@@ -45,11 +45,7 @@ typedef struct {
 } ClaimCondition;
 
 /* Immutable, shared, oldest first; NULL: none. */
-typedef struct {
-    RefCount refs;
-    unsigned n_items;
-    ClaimCondition items[];
-} ClaimConditions;
+REF_LIST(ClaimConditions, ClaimCondition);
 
 /* PersistentVolumeClaim. */
 typedef struct {

@@ -173,11 +173,7 @@ typedef struct {
     gboolean controller, block_owner_deletion;
 } OwnerReference;
 
-typedef struct {
-    RefCount refs;
-    unsigned n_items;
-    OwnerReference items[];
-} OwnerReferences; /* immutable, shared; NULL: none */
+REF_LIST(OwnerReferences, OwnerReference); /* immutable, shared; NULL: none */
 
 #define TIME_UNSET INT64_MIN
 

@@ -38,11 +38,7 @@ typedef struct {
 /* Claims that a StatefulSet makes: their names, labels, annotations and specs. Their keys are of no
  * real claims. */
 typedef Claim *ClaimTemplate;
-typedef struct {
-    RefCount refs;
-    unsigned n_items;
-    ClaimTemplate items[];
-} ClaimTemplates;
+REF_LIST(ClaimTemplates, ClaimTemplate);
 
 /* A term of pod (anti-)affinity. */
 typedef struct {

@@ -13,11 +13,7 @@ typedef struct {
     const char *name;         /* of to; NULL or "": any */
 } GrantParty;
 
-typedef struct {
-    RefCount refs;
-    unsigned n_items;
-    GrantParty items[];
-} GrantParties; /* immutable, shared; NULL: none */
+REF_LIST(GrantParties, GrantParty); /* immutable, shared; NULL: none */
 
 typedef struct {
     Object meta;

@@ -29,11 +29,7 @@ typedef struct {
     int64_t expiration_s; /* -1: an hour */
 } TokenRequest;
 
-typedef struct {
-    RefCount refs;
-    unsigned n_items;
-    TokenRequest items[];
-} TokenRequests;
+REF_LIST(TokenRequests, TokenRequest);
 
 /* VolumeAttributesClass. */
 typedef struct {
@@ -63,11 +59,7 @@ typedef struct {
     int32_t allocatable_count; /* -1: none given, so no limit */
 } CsiNodeDriver;
 
-typedef struct {
-    RefCount refs;
-    unsigned n_items;
-    CsiNodeDriver items[];
-} CsiNodeDrivers;
+REF_LIST(CsiNodeDrivers, CsiNodeDriver);
 
 typedef struct {
     Object meta;

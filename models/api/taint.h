@@ -17,11 +17,7 @@ typedef struct {
     SimTime added_at; /* TIME_UNSET: none */
 } Taint;
 
-typedef struct {
-    RefCount refs;
-    unsigned n_items;
-    Taint items[];
-} Taints;
+REF_LIST(Taints, Taint);
 
 Taints *taints_new(const Taint *items, unsigned n);
 void taints_unref(Taints *self);
@@ -37,11 +33,7 @@ typedef struct {
     int64_t seconds; /* tolerationSeconds; -1: for ever */
 } Toleration;
 
-typedef struct {
-    RefCount refs;
-    unsigned n_items;
-    Toleration items[];
-} Tolerations;
+REF_LIST(Tolerations, Toleration);
 
 Tolerations *tolerations_new(const Toleration *items, unsigned n);
 Tolerations *tolerations_ref(const Tolerations *self);

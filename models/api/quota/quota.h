@@ -15,11 +15,7 @@ typedef struct {
 } ResourceAmount;
 
 /* Immutable, shared, sorted by name; NULL: none. */
-typedef struct {
-    RefCount refs;
-    unsigned n_items;
-    ResourceAmount items[];
-} ResourceAmounts;
+REF_LIST(ResourceAmounts, ResourceAmount);
 
 /* @items: sorted by name. Returns: (owned): NULL if there are none */
 ResourceAmounts *resource_amounts_new(const ResourceAmount *items, unsigned n_items);

@@ -19,17 +19,9 @@ typedef struct {
     uint32_t status; /* ConditionStatus; default True */
 } ConditionPattern;
 
-typedef struct {
-    RefCount refs;
-    unsigned n_items;
-    ConditionPattern items[];
-} ConditionPatterns;
+REF_LIST(ConditionPatterns, ConditionPattern);
 
-typedef struct {
-    RefCount refs;
-    unsigned n_items;
-    int32_t items[];
-} ExitCodes;
+REF_LIST(ExitCodes, int32_t);
 
 /* Either the codes or the conditions select pods. */
 typedef struct {
@@ -40,11 +32,7 @@ typedef struct {
     ConditionPatterns *conditions;
 } FailureRule;
 
-typedef struct {
-    RefCount refs;
-    unsigned n_items;
-    FailureRule items[];
-} FailureRules;
+REF_LIST(FailureRules, FailureRule);
 
 typedef struct {
     RefCount refs;
@@ -75,11 +63,7 @@ typedef struct {
     int32_t count;       /* negative: all of @indexes */
 } SuccessRule;
 
-typedef struct {
-    RefCount refs;
-    unsigned n_items;
-    SuccessRule items[];
-} SuccessRules;
+REF_LIST(SuccessRules, SuccessRule);
 
 typedef struct {
     RefCount refs;

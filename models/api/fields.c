@@ -78,6 +78,15 @@ json_set_missing(json_t *object, const char *name, json_t *value)
         json_decref(value);
 }
 
+gboolean
+json_list_has(const json_t *list, const char *text)
+{
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (g_strcmp0(json_string_value(json_array_get(list, i)), text) == 0)
+            return TRUE;
+    return FALSE;
+}
+
 json_t *
 json_list_find(const json_t *list, const char *path, const char *text)
 {

@@ -83,6 +83,7 @@ gboolean items_equal(
 
 /* Returns: (borrowed): the list's item whose string at @path is @text; NULL: there is none */
 json_t *json_list_find(const json_t *list, const char *path, const char *text);
+gboolean json_list_has(const json_t *list, const char *text);
 /* Returns: (owned): @fresh (taken, nullable): a list whose items are those of @manifest with the
  * same member @key, where it has them: they keep what they have beside it */
 json_t *keyed_items_over(json_t *fresh, const char *key, const json_t *manifest);

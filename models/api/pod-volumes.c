@@ -111,16 +111,6 @@ pod_volumes_unkeep(PodVolumes *self, const SimCold *cold)
 static const char *const container_lists[] = {"containers", "initContainers",
                                               "ephemeralContainers"};
 
-/* Whether an item of a list has this name. */
-static gboolean
-json_list_names(const json_t *list, const char *name)
-{
-    for (size_t i = 0; i < json_array_size(list); i++)
-        if (g_strcmp0(json_path_string(json_array_get(list, i), "name"), name) == 0)
-            return TRUE;
-    return FALSE;
-}
-
 /* Whether a container of a pod's spec has @volume in @list: "volumeMounts" or "volumeDevices". */
 static gboolean
 pod_json_mounts(const json_t *spec, const char *list, const char *volume)
@@ -128,7 +118,8 @@ pod_json_mounts(const json_t *spec, const char *list, const char *volume)
     for (unsigned l = 0; l < G_N_ELEMENTS(container_lists); l++) {
         const json_t *containers = json_path_get(spec, container_lists[l]);
         for (size_t i = 0; i < json_array_size(containers); i++)
-            if (json_list_names(json_path_get(json_array_get(containers, i), list), volume))
+            if (json_list_find(json_path_get(json_array_get(containers, i), list), "name",
+                               volume) != NULL)
                 return TRUE;
     }
     return FALSE;
@@ -137,7 +128,7 @@ pod_json_mounts(const json_t *spec, const char *list, const char *volume)
 static gboolean
 pod_json_has_volume(const json_t *spec, const char *name)
 {
-    return json_list_names(json_path_get(spec, "volumes"), name);
+    return json_list_find(json_path_get(spec, "volumes"), "name", name) != NULL;
 }
 
 static gboolean
@@ -153,15 +144,10 @@ claim_templates_have(const ClaimTemplates *templates, const char *name)
 static gboolean
 pod_json_volume_can_be_device(const json_t *spec, const char *name)
 {
-    const json_t *volumes = json_path_get(spec, "volumes");
+    const json_t *volume = json_list_find(json_path_get(spec, "volumes"), "name", name);
 
-    for (size_t i = 0; i < json_array_size(volumes); i++) {
-        const json_t *volume = json_array_get(volumes, i);
-        if (g_strcmp0(json_path_string(volume, "name"), name) == 0)
-            return json_path_get(volume, "persistentVolumeClaim") != NULL ||
-                   json_path_get(volume, "ephemeral") != NULL;
-    }
-    return TRUE;
+    return volume == NULL || json_path_get(volume, "persistentVolumeClaim") != NULL ||
+           json_path_get(volume, "ephemeral") != NULL;
 }
 
 static void

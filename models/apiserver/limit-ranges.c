@@ -33,13 +33,7 @@ next_range(const ApiStore *self, const char *namespace, unsigned *slot)
 static json_t *
 item_of_type(const LimitRange *range, const char *type)
 {
-    json_t *item;
-    gsize i;
-
-    json_array_foreach((json_t *)json_path_get(range->meta.manifest, "spec.limits"), i, item)
-        if (g_strcmp0(json_path_string(item, "type"), type) == 0)
-            return item;
-    return NULL;
+    return json_list_find(json_path_get(range->meta.manifest, "spec.limits"), "type", type);
 }
 
 /* ---- Claims (API-154) ---- */

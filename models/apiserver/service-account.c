@@ -112,18 +112,6 @@ member_array(json_t *object, const char *name)
     return json_object_get(object, name);
 }
 
-static gboolean
-has_item(const json_t *items, const char *member, const char *value)
-{
-    json_t *item;
-    gsize i;
-
-    json_array_foreach((json_t *)items, i, item)
-        if (g_strcmp0(json_path_string(item, member), value) == 0)
-            return TRUE;
-    return FALSE;
-}
-
 /* A container that mounts something there has its reasons. Returns: whether one got the mount */
 static gboolean
 mount_in(json_t *containers, const char *volume)
@@ -133,7 +121,8 @@ mount_in(json_t *containers, const char *volume)
     gsize i;
 
     json_array_foreach(containers, i, container) {
-        if (has_item(json_object_get(container, "volumeMounts"), "mountPath", MOUNT_PATH))
+        if (json_list_find(json_object_get(container, "volumeMounts"), "mountPath", MOUNT_PATH) !=
+            NULL)
             continue;
         json_array_append_new(member_array(container, "volumeMounts"),
                               json_pack("{s:s, s:s, s:b}", "mountPath", MOUNT_PATH, "name", volume,
@@ -154,7 +143,7 @@ service_account_mend(json_t *spec, int minor)
             const char *name = json_path_string(mount, "name");
             if (g_strcmp0(json_path_string(mount, "mountPath"), MOUNT_PATH) == 0 && name != NULL &&
                 (minor < BOUND_SINCE || g_str_has_prefix(name, VOLUME_PREFIX)) &&
-                !has_item(json_object_get(spec, "volumes"), "name", name))
+                json_list_find(json_object_get(spec, "volumes"), "name", name) == NULL)
                 json_array_append_new(member_array(spec, "volumes"), new_volume(name, minor));
         }
 }
@@ -185,6 +174,6 @@ service_account_complete(json_t *spec, const ServiceAccountOptions *options)
         volume_name(spec, json_path_string(spec, "serviceAccountName"), options);
     gboolean is_mounted = mount_in(json_object_get(spec, "containers"), name->str);
     is_mounted |= mount_in(json_object_get(spec, "initContainers"), name->str);
-    if (is_mounted && !has_item(json_object_get(spec, "volumes"), "name", name->str))
+    if (is_mounted && json_list_find(json_object_get(spec, "volumes"), "name", name->str) == NULL)
         json_array_append_new(member_array(spec, "volumes"), new_volume(name->str, options->minor));
 }

@@ -40,18 +40,6 @@ static const struct {
     {"PIDPressure",    "KubeletHasSufficientPID",    "kubelet has sufficient PID available"   },
 };
 
-static gboolean
-has_condition(const json_t *conditions, const char *type)
-{
-    json_t *condition;
-    gsize i;
-
-    json_array_foreach((json_t *)conditions, i, condition)
-        if (g_strcmp0(json_path_string(condition, "type"), type) == 0)
-            return TRUE;
-    return FALSE;
-}
-
 /* A node reports no pressure before its Ready condition. */
 static void
 complete_conditions(json_t *conditions, const char *created)
@@ -66,7 +54,7 @@ complete_conditions(json_t *conditions, const char *created)
             json_object_set_new(condition, "lastTransitionTime", json_string(created));
     }
     for (gsize i = 0, at = 0; i < G_N_ELEMENTS(pressures); i++)
-        if (!has_condition(conditions, pressures[i].type))
+        if (json_list_find(conditions, "type", pressures[i].type) == NULL)
             json_array_insert_new(
                 conditions, at++,
                 json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "type", pressures[i].type, "status",
@@ -148,18 +136,6 @@ complete_pod_spec(const Run *run, const Object *object, json_t *json)
         json_set_missing(spec, "subdomain", json_string(service));
 }
 
-static const json_t *
-find_container(const json_t *spec, const char *name)
-{
-    json_t *container;
-    gsize i;
-
-    json_array_foreach(json_object_get(spec, "containers"), i, container)
-        if (g_strcmp0(json_path_string(container, "name"), name) == 0)
-            return container;
-    return NULL;
-}
-
 /* The mounts as the status tells them, since 1.31. Returns: (owned): NULL: none */
 static json_t *
 mounts_of(const json_t *container)
@@ -204,8 +180,8 @@ static gboolean
 complete_container(const Run *run, const json_t *pod, json_t *status)
 {
     const json_t *state = json_object_get(status, "state");
-    const json_t *container =
-        find_container(json_object_get(pod, "spec"), json_path_string(status, "name"));
+    const json_t *container = json_list_find(json_path_get(pod, "spec.containers"), "name",
+                                             json_path_string(status, "name"));
     gboolean is_running = json_object_get(state, "running") != NULL;
     gboolean has_run = is_running || json_object_get(state, "terminated") != NULL;
     json_t *image = json_object_get(status, "image");

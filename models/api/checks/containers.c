@@ -235,16 +235,6 @@ check_requests(Check *check, const json_t *resources)
 
 /* ---- Mounts ---- */
 
-/* Whether a list of structs has a string in the member. */
-static gboolean
-list_has_text(const json_t *list, const char *key, const char *text)
-{
-    for (size_t i = 0; i < json_array_size(list); i++)
-        if (strcmp(check_text(json_array_get(list, i), key), text) == 0)
-            return TRUE;
-    return FALSE;
-}
-
 /* ValidateVolumeMounts(), ValidateVolumeDevices(): @other: the other of the two lists */
 static void
 check_paths(Check *check,
@@ -268,9 +258,9 @@ check_paths(Check *check,
             g_strdup_printf("must not already exist as a path in %s", other);
         if (*path != '\0' && !g_hash_table_add(seen, (char *)path)) /* only compared */
             check_invalid(check, json_object_get(item, key), at, "must be unique");
-        if (*name != '\0' && list_has_text(others, "name", name))
+        if (*name != '\0' && json_list_find(others, "name", name) != NULL)
             check_invalid(check, json_object_get(item, "name"), name_at, detail);
-        if (*path != '\0' && list_has_text(others, other_key, path))
+        if (*path != '\0' && json_list_find(others, other_key, path) != NULL)
             check_invalid(check, json_object_get(item, key), at, path_detail);
     }
 }

@@ -176,15 +176,6 @@ check_owners(Check *check, const json_t *owners)
 
 /* ---- Updates ---- */
 
-static gboolean
-list_has(const json_t *list, const char *text)
-{
-    for (size_t i = 0; i < json_array_size(list); i++)
-        if (g_strcmp0(json_string_value(json_array_get(list, i)), text) == 0)
-            return TRUE;
-    return FALSE;
-}
-
 /* ValidateNoNewFinalizers(). */
 static void
 check_new_finalizers(Check *check, const json_t *metadata)
@@ -197,7 +188,7 @@ check_new_finalizers(Check *check, const json_t *metadata)
         return;
     for (size_t i = 0; i < json_array_size(new); i++) {
         const char *name = json_string_value(json_array_get(new, i));
-        if (name != NULL && !list_has(old, name))
+        if (name != NULL && !json_list_has(old, name))
             g_string_append_printf(added, "%s\"%s\"", added->len > 0 ? ", " : "", name);
     }
     if (added->len > 0)

@@ -144,15 +144,12 @@ check_gates(Check *check)
 {
     const json_t *old = json_path_get(check->old, "spec.schedulingGates"),
                  *new = json_path_get(check->object, "spec.schedulingGates"), *gate;
-    size_t i, k;
+    size_t i;
 
     json_array_foreach((json_t *)new, i, gate) {
         g_autofree char *path = g_strdup_printf("spec.schedulingGates[%zu].name", i);
         const char *name = check_text(gate, "name");
-        for (k = 0; k < json_array_size(old); k++)
-            if (strcmp(check_text(json_array_get(old, k), "name"), name) == 0)
-                break;
-        if (k == json_array_size(old))
+        if (json_list_find(old, "name", name) == NULL)
             check_fault(check, gate, path,
                         "Forbidden: only deletion is allowed, but found new scheduling gate '%s'",
                         name);
@@ -234,7 +231,6 @@ check_ephemeral(Check *check, const json_t *pod)
 {
     static const char path[] = "spec.ephemeralContainers";
     const json_t *old = json_path_get(check->old, path), *new = json_path_get(pod, path);
-    size_t k;
 
     if (json_object_get(json_path_get(check->old, "metadata.annotations"), MIRROR_ANNOTATION) !=
         NULL) {
@@ -244,15 +240,13 @@ check_ephemeral(Check *check, const json_t *pod)
     for (size_t i = 0; i < json_array_size(old); i++) {
         const json_t *was = json_array_get(old, i);
         const char *name = check_text(was, "name");
-        for (k = 0; k < json_array_size(new); k++)
-            if (strcmp(check_text(json_array_get(new, k), "name"), name) == 0)
-                break;
-        if (k == json_array_size(new))
+        const json_t *is = json_list_find(new, "name", name);
+        if (is == NULL)
             check_fault(check, new, path,
                         "Forbidden: existing ephemeral containers \"%s\" may not be removed\n",
                         name);
-        else if (!api_check_same(NULL, was, json_array_get(new, k)))
-            check_fault(check, json_array_get(new, k), path,
+        else if (!api_check_same(NULL, was, is))
+            check_fault(check, is, path,
                         "Forbidden: existing ephemeral containers \"%s\" may not be changed\n",
                         name);
     }

@@ -89,15 +89,6 @@ check_limit(Check *check, const json_t *item)
 
 /* ---- ResourceQuotas ---- */
 
-static gboolean
-has_scope(const json_t *scopes, const char *name)
-{
-    for (size_t i = 0; i < json_array_size(scopes); i++)
-        if (g_strcmp0(json_string_value(json_array_get(scopes, i)), name) == 0)
-            return TRUE;
-    return FALSE;
-}
-
 /* validateResourceQuotaScopes(). */
 static void
 check_scopes(Check *check, const json_t *spec)
@@ -121,8 +112,8 @@ check_scopes(Check *check, const json_t *spec)
             fault = "unsupported scope";
     }
     if (fault == NULL &&
-        ((has_scope(scopes, "BestEffort") && has_scope(scopes, "NotBestEffort")) ||
-         (has_scope(scopes, "Terminating") && has_scope(scopes, "NotTerminating"))))
+        ((json_list_has(scopes, "BestEffort") && json_list_has(scopes, "NotBestEffort")) ||
+         (json_list_has(scopes, "Terminating") && json_list_has(scopes, "NotTerminating"))))
         fault = "conflicting scopes";
     if (fault != NULL)
         check_fault(check, scopes, "scopes", "Invalid value: []core.ResourceQuotaScope%s: %s",

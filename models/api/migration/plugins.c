@@ -231,24 +231,13 @@ pd_from_csi(json_t *volume, const json_t *csi, json_t *source, GError **error)
     return partition_from_csi(csi, source, "", error);
 }
 
-static gboolean
-has_mode(const json_t *modes, const char *mode)
-{
-    const json_t *item;
-    size_t i;
-
-    json_array_foreach(modes, i, item)
-        if (g_strcmp0(json_string_value(item), mode) == 0)
-            return TRUE;
-    return FALSE;
-}
-
 /* MIG-34 */
 json_t *
 migration_gce_modes(const json_t *modes)
 {
-    gboolean is_read = has_mode(modes, "ReadOnlyMany") && !has_mode(modes, "ReadWriteOnce") &&
-                       !has_mode(modes, "ReadWriteMany");
+    gboolean is_read = json_list_has(modes, "ReadOnlyMany") &&
+                       !json_list_has(modes, "ReadWriteOnce") &&
+                       !json_list_has(modes, "ReadWriteMany");
 
     return json_pack("[s]", is_read ? "ReadOnlyMany" : "ReadWriteOnce");
 }

@@ -41,14 +41,7 @@ place_of_object(const json_t *object)
 static gboolean
 is_ready(const json_t *pod)
 {
-    const json_t *conditions = json_path_get(pod, "status.conditions");
-
-    for (gsize i = 0; i < json_array_size(conditions); i++) {
-        const json_t *condition = json_array_get(conditions, i);
-        if (g_strcmp0(json_path_string(condition, "type"), "Ready") == 0)
-            return g_strcmp0(json_path_string(condition, "status"), "True") == 0;
-    }
-    return FALSE;
+    return g_strcmp0(json_path_string(pod, "status.conditions[Ready].status"), "True") == 0;
 }
 
 /* Returns: (owned): named ports: name -> number */

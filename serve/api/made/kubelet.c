@@ -277,14 +277,7 @@ static const struct {
 static gboolean
 is_lost(const json_t *node)
 {
-    const json_t *conditions = json_path_get(node, "status.conditions");
-
-    for (gsize i = 0; i < json_array_size(conditions); i++) {
-        const json_t *condition = json_array_get(conditions, i);
-        if (g_strcmp0(json_path_string(condition, "type"), "Ready") == 0)
-            return g_strcmp0(json_path_string(condition, "status"), "Unknown") == 0;
-    }
-    return FALSE;
+    return g_strcmp0(json_path_string(node, "status.conditions[Ready].status"), "Unknown") == 0;
 }
 
 static void

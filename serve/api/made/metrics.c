@@ -74,14 +74,7 @@ pod_metrics(const Target *target, const json_t *pod)
 static gboolean
 node_is_ready(const json_t *node)
 {
-    const json_t *conditions = json_path_get(node, "status.conditions");
-
-    for (gsize i = 0; i < json_array_size(conditions); i++) {
-        const json_t *condition = json_array_get(conditions, i);
-        if (g_strcmp0(json_path_string(condition, "type"), "Ready") == 0)
-            return g_strcmp0(json_path_string(condition, "status"), "True") == 0;
-    }
-    return FALSE;
+    return g_strcmp0(json_path_string(node, "status.conditions[Ready].status"), "True") == 0;
 }
 
 static void

@@ -92,15 +92,6 @@ by_name(const void *a, const void *b)
     return strcmp(((const SchemaField *)a)->name, ((const SchemaField *)b)->name);
 }
 
-static gboolean
-has_word(const json_t *list, const char *word)
-{
-    for (gsize i = 0; i < json_array_size(list); i++)
-        if (g_strcmp0(json_string_value(json_array_get(list, i)), word) == 0)
-            return TRUE;
-    return FALSE;
-}
-
 static const SchemaField *
 fields_of(CustomResources *self, const json_t *schema)
 {
@@ -115,7 +106,7 @@ fields_of(CustomResources *self, const json_t *schema)
         fields[n++] = (SchemaField){
             .name = name,
             .type = type_of(self, property),
-            .required = has_word(json_object_get(schema, "required"), name),
+            .required = json_list_has(json_object_get(schema, "required"), name),
             .fallback = text == NULL ? NULL : keep(self, g_strdup(text)),
         };
         free(text);

@@ -122,8 +122,11 @@ wake_workers(void *data, const Object *before, const Object *after)
     const Waker *waker = data;
     const InformerPart *row = waker->row;
 
-    if (row->when == NULL || (after != NULL && row->when(waker->component, after)))
-        workers_add(member_of(waker->component, row->wakes), (after != NULL ? after : before)->key);
+    if (row->when != NULL && (after == NULL || !row->when(waker->component, after)))
+        return;
+    workers_add(member_of(waker->component, row->wakes), (after != NULL ? after : before)->key);
+    if (row->ticks != 0)
+        sim_ticker_wake(member_of(waker->component, row->ticks));
 }
 
 static void

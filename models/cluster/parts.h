@@ -42,6 +42,7 @@ typedef struct {
     size_t index;
     InformerHandler changed; /* called with the component; NULL: none */
     size_t wakes;            /* workers that get the key of a changed object; 0: none */
+    size_t ticks;            /* a ticker that is woken, too; 0: none */
     /* ... only if the object is there, and this holds. NULL: after every change */
     gboolean (*when)(const void *self, const Object *object);
 } InformerPart;
@@ -89,8 +90,10 @@ typedef struct {
 /* An interned string. */
 #define HAS_TEXT(member, string) {PART_AT(TEXT, member), .text = string}
 /* A hash table by address. @free_value may be NULL, and @free_element. */
-#define HAS_TABLE(member, free_value) {PART_AT(TABLE, member), .free_item = free_value}
-#define HAS_ARRAY(member, free_element) {PART_AT(ARRAY, member), .free_item = free_element}
+#define HAS_TABLE(member, free_value) \
+    {PART_AT(TABLE, member), .free_item = (GDestroyNotify)(free_value)}
+#define HAS_ARRAY(member, free_element) \
+    {PART_AT(ARRAY, member), .free_item = (GDestroyNotify)(free_element)}
 /* @new: a function; NULL: the component makes it later, or never. */
 #define HAS_STATE(member, new, free_it) \
     {PART_AT(STATE, member), .state = {(void *(*)(void))(new), (GDestroyNotify)(free_it)}}
@@ -99,6 +102,7 @@ typedef struct {
     {PART_AT(INFORMER, member), .informer = {.kind = of_kind, ##__VA_ARGS__}}
 #define WITH_INDEX(member, function) .index = offsetof(SELF, member), .by = function
 #define WAKES(member) .wakes = offsetof(SELF, member)
+#define TICKS(member) .ticks = offsetof(SELF, member) /* beside WAKES() */
 #define WAKES_IF(member, condition) WAKES(member), .when = condition
 /* A failed key is tried again, after rate_limit_default if none is given. More: members of a
  * WorkersOptions. */

@@ -386,7 +386,7 @@ static const ComponentPart parts[] = {
     HAS_OPTIONS(options),
     HAS_TEXT(node_id_key, ANNOTATION_NODE_ID),
     HAS_STATE(sidecar, NULL, sidecar_free),
-    HAS_TABLE(published, (GDestroyNotify)string_list_unref),
+    HAS_TABLE(published, string_list_unref),
     HAS_TABLE(forced, NULL),
     HAS_INFORMER(csi_nodes, KIND_CSI_NODE),
     HAS_INFORMER(volumes, KIND_VOLUME),

@@ -155,12 +155,6 @@ attempt_free(void *data)
 }
 
 static void
-unref_object(void *object)
-{
-    object_unref(object);
-}
-
-static void
 place_free(void *data)
 {
     ClaimPlace *place = data;
@@ -501,16 +495,16 @@ static const ComponentPart parts[] = {
     HAS_STATE(capacity_client, NULL, api_client_free),
     HAS_STATE(snapshot_client, NULL, api_client_free),
     HAS_TABLE(attempts, attempt_free),
-    HAS_TABLE(in_progress, unref_object),
+    HAS_TABLE(in_progress, object_unref),
     HAS_STATE(infeasible, NULL, g_hash_table_unref),
     HAS_STATE(places, NULL, g_hash_table_unref),
-    HAS_TABLE(unsaved, unref_object),
-    HAS_TABLE(overwritten, unref_object),
+    HAS_TABLE(unsaved, object_unref),
+    HAS_TABLE(overwritten, object_unref),
     HAS_TABLE(owner_tries, owner_tries_free),
-    HAS_STATE(own_node, NULL, unref_object),
-    HAS_STATE(own_csi_node, NULL, unref_object),
-    HAS_ARRAY(class_infos, (GDestroyNotify)class_info_free),
-    HAS_ARRAY(old_class_infos, (GDestroyNotify)class_info_free),
+    HAS_STATE(own_node, NULL, object_unref),
+    HAS_STATE(own_csi_node, NULL, object_unref),
+    HAS_ARRAY(class_infos, class_info_free),
+    HAS_ARRAY(old_class_infos, class_info_free),
     HAS_STATE(annotations, NULL, string_map_unref),
     HAS_STATE(finalizers, NULL, string_list_unref),
     HAS_INFORMER(classes, KIND_STORAGE_CLASS, .changed = class_changed),

@@ -299,17 +299,11 @@ edit_remove_owner(Object *object, const void *owner)
     return object_remove_owner(object, owner);
 }
 
-static void
-unref_owner(void *owner)
-{
-    object_unref(owner);
-}
-
 /* The cache may have a newer version when the patch is made: the plan keeps this one. */
 static void
 plan_remove_owner(Plan *plan, const Object *dependent, const Object *owner)
 {
-    plan_own(plan, object_ref(owner), unref_owner);
+    plan_keep(plan, owner);
     plan_patch(plan, dependent->key, edit_remove_owner, owner, PLAN_GONE_IS_FINE);
 }
 

@@ -716,7 +716,7 @@ static const ComponentPart parts[] = {
     HAS_TABLE(health, health_free),
     HAS_TABLE(registered, NULL),
     HAS_TABLE(zones, g_free),
-    HAS_ARRAY(gone, (GDestroyNotify)object_unref),
+    HAS_ARRAY(gone, object_unref),
     HAS_INFORMER(nodes, KIND_NODE, .changed = node_event),
     HAS_INFORMER(pods, KIND_POD, WITH_INDEX(pods_by_node, index_pods_by_node)),
     HAS_WORKERS(taint_workers,

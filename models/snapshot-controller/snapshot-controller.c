@@ -62,27 +62,7 @@ apply_change(void *data, const PlanChange *change)
     g_assert_not_reached();
 }
 
-/* ---- What it hears of ---- */
-
-static void
-snapshot_changed(void *data, const Object *before, const Object *after)
-{
-    SnapshotController *self = data;
-    const ObjectKey *key = (after != NULL ? after : before)->key;
-
-    workers_add(snapshot_side(self, key->kind)->snapshot_workers, key);
-    sim_ticker_wake(self->resync);
-}
-
-static void
-content_changed(void *data, const Object *before, const Object *after)
-{
-    SnapshotController *self = data;
-    const ObjectKey *key = (after != NULL ? after : before)->key;
-
-    workers_add(snapshot_side(self, key->kind)->content_workers, key);
-    sim_ticker_wake(self->resync);
-}
+/* ---- The resync ---- */
 
 /* Returns: how many objects there are */
 static unsigned
@@ -185,8 +165,8 @@ rate_limit(const void *data)
 #define SIDE(side, snapshot_kind, content_kind, class_kind, snapshot_queue, content_queue)         \
     HAS_STATE(side.snapshot_store, object_store_new, object_store_free),                           \
         HAS_STATE(side.content_store, object_store_new, object_store_free),                        \
-        HAS_INFORMER(side.snapshots, snapshot_kind, .changed = snapshot_changed),                  \
-        HAS_INFORMER(side.contents, content_kind, .changed = content_changed),                     \
+        HAS_INFORMER(side.snapshots, snapshot_kind, WAKES(side.snapshot_workers), TICKS(resync)),  \
+        HAS_INFORMER(side.contents, content_kind, WAKES(side.content_workers), TICKS(resync)),     \
         HAS_INFORMER(side.classes, class_kind),                                                    \
         HAS_WORKERS(side.snapshot_workers, snapshot_queue, snapshot_controller_sync_snapshot,      \
                     WORKERS),                                                                      \

@@ -145,12 +145,6 @@ pod_is_available(const Pod *pod, int32_t min_ready_s, SimTime now)
 /* ---- Adoption ---- */
 
 static void
-unref_object(void *object)
-{
-    object_unref(object);
-}
-
-static void
 look_at_owned(Claimed *self, const ClaimOptions *options)
 {
     unsigned n;
@@ -190,8 +184,8 @@ void
 claimed_look(Claimed *self, const ClaimOptions *options)
 {
     claimed_clear(self);
-    self->owned = g_ptr_array_new_with_free_func(unref_object);
-    self->release = g_ptr_array_new_with_free_func(unref_object);
+    self->owned = g_ptr_array_new_with_free_func((GDestroyNotify)object_unref);
+    self->release = g_ptr_array_new_with_free_func((GDestroyNotify)object_unref);
     self->adopt = g_ptr_array_new();
     self->finalizer = options->finalizer;
     look_at_owned(self, options);
@@ -245,7 +239,7 @@ claimed_plan(const Claimed *self, Plan *plan, const Object *owner)
     OwnerEdit *edit = plan_new_arg(plan, OwnerEdit);
 
     *edit = (OwnerEdit){owner, self->finalizer};
-    plan_own(plan, object_ref(owner), unref_object); /* the cache may have a newer version soon */
+    plan_keep(plan, owner); /* the cache may have a newer version soon */
     for (unsigned i = 0; i < self->release->len; i++) {
         const Object *object = self->release->pdata[i];
         plan_patch(plan, object->key, edit_release, edit, PLAN_GONE_IS_FINE);

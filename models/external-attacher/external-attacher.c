@@ -444,12 +444,9 @@ const ProcessClass external_attacher_process = {
 };
 
 const ModelClass external_attacher_class = {
-    .name = "external-attacher",
-    .process = &external_attacher_process,
-    .client_qps = sidecar_client_qps,
+    SIDECAR_MODEL("external-attacher", external_attacher_process),
     .rule_tables = RULE_TABLES(&attachment_rules, &attacher_attach_rules, &access_mode_rules),
     PARTS(parts),
-    .starts_late = TRUE,
     .init = external_attacher_init,
     .apply_change = reconciler_apply,
 };

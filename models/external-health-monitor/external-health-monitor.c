@@ -37,13 +37,6 @@ typedef enum {
     CHANGE_CHECKED, /* key: a worker is done with the volume; number: whether it is queued again */
 } MonitorChange;
 
-/* A wait of 0 would never let time pass. */
-static SimTime
-interval(SimTime flag)
-{
-    return MAX(flag, SIM_MS);
-}
-
 static gboolean
 is_ours(const ExternalHealthMonitor *self, const Volume *volume)
 {
@@ -234,7 +227,8 @@ end_check(const ExternalHealthMonitor *self, Plan *plan, gboolean again)
 {
     plan_change(plan,
                 &(PlanChange){.what = CHANGE_CHECKED, .key = plan_key(plan), .number = again});
-    plan_wait(plan, interval(self->options->monitor_interval), WAIT_POLL);
+    /* A wait of 0 would never let time pass. */
+    plan_wait(plan, MAX(self->options->monitor_interval, SIM_MS), WAIT_POLL);
 }
 
 static void
@@ -498,15 +492,12 @@ const ProcessClass external_health_monitor_process = {
 };
 
 const ModelClass external_health_monitor_class = {
-    .name = "external-health-monitor-controller",
-    .process = &external_health_monitor_process,
+    SIDECAR_MODEL("external-health-monitor-controller", external_health_monitor_process),
     .event_source = "csi-pv-monitor-controller", /* EHM-5 */
     .event_style = EVENTS_CORE,
     .before_driver = '-',
-    .client_qps = sidecar_client_qps,
     .rule_tables = RULE_TABLES(&condition_rules, &volume_rules),
     PARTS(parts),
-    .starts_late = TRUE,
     .init = init,
     .filled = filled,
     .clear = clear,

@@ -626,18 +626,15 @@ const ProcessClass external_provisioner_process = {
 };
 
 const ModelClass external_provisioner_class = {
-    .name = "external-provisioner",
-    .process = &external_provisioner_process,
+    SIDECAR_MODEL("external-provisioner", external_provisioner_process),
     .event_source = "external-provisioner",
     .event_style = EVENTS_CORE,
-    .client_qps = sidecar_client_qps,
     .rule_tables = RULE_TABLES(&provisioner_claim_rules,
                                &provisioner_check_rules,
                                &provisioner_clone_rules,
                                &topology_rules,
                                &provisioner_volume_rules),
     PARTS(parts),
-    .starts_late = TRUE,
     .init = external_provisioner_init,
     .clear = external_provisioner_clear,
     .apply_change = apply_change,

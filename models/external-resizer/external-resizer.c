@@ -332,15 +332,12 @@ const ProcessClass external_resizer_process = {
 };
 
 const ModelClass external_resizer_class = {
-    .name = "external-resizer",
-    .process = &external_resizer_process,
+    SIDECAR_MODEL("external-resizer", external_resizer_process),
     .event_source = "external-resizer",
     .event_style = EVENTS_CORE,
     .before_driver = ' ',
-    .client_qps = sidecar_client_qps,
     .rule_tables = RULE_TABLES(&resizer_expand_rules, &resizer_size_rules, &resizer_modify_rules),
     PARTS(parts),
-    .starts_late = TRUE,
     .init = external_resizer_init,
     .apply_change = apply_change,
 };

@@ -259,16 +259,13 @@ const ProcessClass external_snapshotter_process = {
 
 /* Its second client, for Secrets, is the client of its Events. */
 const ModelClass external_snapshotter_class = {
-    .name = "external-snapshotter",
-    .process = &external_snapshotter_process,
+    SIDECAR_MODEL("external-snapshotter", external_snapshotter_process),
     .event_source = "csi-snapshotter",
     .event_style = EVENTS_CORE,
     .before_driver = ' ',
     .separate_event_client = TRUE,
-    .client_qps = sidecar_client_qps,
     .rule_tables = RULE_TABLES(&snapshotter_content_rules),
     PARTS(parts),
-    .starts_late = TRUE,
     .init = init,
     .filled = filled,
     .apply_change = apply_change,

@@ -683,21 +683,14 @@ monitor_phase(const void *data, const char *name, SimTime period)
 }
 
 static void
-init(void *data)
+filled(void *data)
 {
     NodeLifecycle *self = data;
     SimStream stream = sim_stream(self->base.sim, "node-lifecycle/monitor");
     SimTime now = sim_now(self->base.sim);
 
-    self->taint_phase = now - (SimTime)sim_random_below(stream, 1, (uint64_t)now, TAINT_LOOP);
-}
-
-static void
-filled(void *data)
-{
-    NodeLifecycle *self = data;
-
     self->phase = sim_ticker_next(self->monitor);
+    self->taint_phase = now - (SimTime)sim_random_below(stream, 1, (uint64_t)now, TAINT_LOOP);
     cluster_watch_kubelets(self->base.cluster, kubelet_changed, self);
     if (self->base.started_late) /* nodes may have died meanwhile */
         sim_ticker_wake(self->monitor);
@@ -737,7 +730,6 @@ const ModelClass node_lifecycle_class = {
     .rule_tables =
         RULE_TABLES(&node_pass_rules, &node_grace_rules, &node_zone_rules, &node_rate_rules),
     PARTS(parts),
-    .init = init,
     .filled = filled,
     .clear = clear,
 };

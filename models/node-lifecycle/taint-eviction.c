@@ -29,7 +29,6 @@ struct TaintEviction {
     GHashTable *timers;
     GHashTable *failed; /* ObjectKey of a pod that is being evicted -> how many tries have failed */
     Workers *workers;
-    SimTime started_at;
 };
 
 #define CHANGE_FAILED 0 /* a try, of the change's key */
@@ -255,7 +254,7 @@ waited_before(const TaintEviction *self, const Pod *pod, const Node *node)
 {
     SimTime since = 0;
 
-    if (self->started_at > 0)
+    if (self->base.started_late)
         return 0; /* a restarted controller knows of no earlier time */
     for (unsigned i = 0; node->taints != NULL && i < node->taints->n_items; i++)
         if (node->taints->items[i].effect == TAINT_NO_EXECUTE &&
@@ -365,14 +364,6 @@ pod_event(void *data, const Object *before, const Object *after)
         look_at_pod(self, after, node);
 }
 
-static void
-init(void *data)
-{
-    TaintEviction *self = data;
-
-    self->started_at = sim_now(self->base.sim);
-}
-
 #define SELF TaintEviction
 static const ComponentPart parts[] = {
     HAS_TABLE(failed, NULL),
@@ -392,6 +383,5 @@ const ModelClass taint_eviction_class = {
     .event_style = EVENTS_CORE,
     .rule_tables = RULE_TABLES(&pod_rules),
     PARTS(parts),
-    .init = init,
     .apply_change = apply_change,
 };

@@ -78,6 +78,11 @@ sidecar_is_since(const SidecarFlags *flags, unsigned major, unsigned minor, gboo
     .name = process_name, .scope = PER_DRIVER, .options_size = sizeof(Options),                    \
     .flags = flag_rows, .election = &process_election
 
+/* The members of a ModelClass that all sidecars have. */
+#define SIDECAR_MODEL(model_name, model_process)                                                   \
+    .name = model_name, .process = &model_process, .client_qps = sidecar_client_qps,               \
+    .starts_late = TRUE
+
 /* For ModelClass.client_qps. @options: of a sidecar */
 double sidecar_client_qps(const void *options, unsigned *burst);
 /* The wait after a failure, for WorkersOptions.limit_of. @options: of a sidecar */

@@ -718,5 +718,5 @@ const ModelClass cron_job_controller_class = {
     KCM_MODEL("cronjob-controller"),
     .event_source = "cronjob-controller",
     PARTS(parts),
-    .rule_tables = (const RuleTable *const[]){&due_rules, NULL},
+    .rule_tables = RULE_TABLES(&due_rules),
 };

@@ -208,6 +208,5 @@ const ModelClass daemon_set_controller_class = {
     .event_source = "daemonset-controller",
     PARTS(parts),
     .apply_change = apply_change,
-    .rule_tables = (const RuleTable *const[]){&daemon_fit_rules, &daemon_pod_rules,
-                                              &daemon_update_rules, NULL},
+    .rule_tables = RULE_TABLES(&daemon_fit_rules, &daemon_pod_rules, &daemon_update_rules),
 };

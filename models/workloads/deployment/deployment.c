@@ -186,6 +186,6 @@ const ModelClass deployment_controller_class = {
     KCM_MODEL("deployment-controller"),
     .event_source = "deployment-controller",
     PARTS(parts),
-    .rule_tables = (const RuleTable *const[]){&deployment_rollout_rules, &deployment_progress_rules,
-                                              &deployment_scaling_rules, NULL},
+    .rule_tables = RULE_TABLES(
+        &deployment_rollout_rules, &deployment_progress_rules, &deployment_scaling_rules),
 };

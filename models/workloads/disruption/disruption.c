@@ -284,5 +284,5 @@ const ModelClass disruption_controller_class = {
     .event_source = "controllermanager",
     PARTS(parts),
     .filled = filled,
-    .rule_tables = (const RuleTable *const[]){&count_rules, NULL},
+    .rule_tables = RULE_TABLES(&count_rules),
 };

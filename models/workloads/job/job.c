@@ -271,6 +271,6 @@ const ModelClass job_controller_class = {
     .event_source = "job-controller",
     PARTS(parts),
     .apply_change = apply_change,
-    .rule_tables = (const RuleTable *const[]){&job_end_rules, &job_manage_rules, &job_index_rules,
-                                              &job_count_rules, &job_orphan_rules, NULL},
+    .rule_tables = RULE_TABLES(
+        &job_end_rules, &job_manage_rules, &job_index_rules, &job_count_rules, &job_orphan_rules),
 };

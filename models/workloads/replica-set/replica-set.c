@@ -349,7 +349,8 @@ const ModelClass replica_set_controller_class = {
     .event_source = "replicaset-controller",
     PARTS(set_parts),
     .apply_change = apply_change,
-    .rule_tables = (const RuleTable *const[]){&manage_rules, NULL},
+    /* It decides for both. */
+    .rule_tables = RULE_TABLES(&manage_rules),
 };
 
 const ModelClass replication_controller_class = {

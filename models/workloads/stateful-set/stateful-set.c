@@ -326,6 +326,8 @@ const ModelClass stateful_set_controller_class = {
     .event_source = "statefulset-controller",
     PARTS(parts),
     .apply_change = apply_change,
-    .rule_tables = (const RuleTable *const[]){&stateful_replica_rules, &stateful_condemned_rules,
-                                              &stateful_roll_rules, &stateful_claim_rules, NULL},
+    .rule_tables = RULE_TABLES(&stateful_replica_rules,
+                               &stateful_condemned_rules,
+                               &stateful_roll_rules,
+                               &stateful_claim_rules),
 };

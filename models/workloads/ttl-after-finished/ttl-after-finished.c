@@ -115,5 +115,5 @@ static const ComponentPart parts[] = {
 const ModelClass ttl_after_finished_class = {
     KCM_MODEL("ttl-after-finished-controller"),
     PARTS(parts),
-    .rule_tables = (const RuleTable *const[]){&ttl_rules, NULL},
+    .rule_tables = RULE_TABLES(&ttl_rules),
 };

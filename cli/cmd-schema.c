@@ -33,7 +33,7 @@ static const ResultTable *const tables[] = {
     &attribution_table,     &chains_table,     &requests_table,      &availability_over_time_table,
     &waits_table,           &over_time_table,  &node_volumes_table,  &client_rates_table,
     &whatif_table,          &tune_table,       &replay_stages_table, &replay_objects_table,
-    &replay_requests_table, &journal_table,    &calibration_table,
+    &replay_requests_table, &journal_table,    &calibration_table,   &event_list_table,
 };
 
 #define SUFFIX ".schema.json"

@@ -35,9 +35,9 @@ static const Column run_head[] = {
 };
 
 static gboolean
-is_of_lines(const ResultTable *self)
+is_csv(const ResultTable *self)
 {
-    return g_str_has_suffix(self->file, ".jsonl");
+    return g_str_has_suffix(self->file, ".csv");
 }
 
 static gboolean
@@ -58,14 +58,14 @@ row_header(ResultFile *file, const ResultTable *table)
 
 /* ---- JSON Schema ---- */
 
-/* Of a row; an empty cell is null. @is_line: of a line instead */
+/* Of a row of CSV; an empty cell is null. @is_json: of JSON */
 static json_t *
-column_schema(const Column *column, gboolean is_line)
+column_schema(const Column *column, gboolean is_json)
 {
     json_t *schema = json_loads(column->type->schema, 0, NULL);
     json_t *type = json_object_get(schema, "type");
 
-    if (column->type->is_maybe && type != NULL && !is_line)
+    if (column->type->is_maybe && type != NULL && !is_json)
         json_object_set_new(schema, "type", json_pack("[O, s]", type, "null"));
     json_object_set_new(schema, "description",
                         column->unit != NULL
@@ -76,7 +76,7 @@ column_schema(const Column *column, gboolean is_line)
 
 /* @column: (inout): the first member; the end behind the last one */
 static json_t *
-object_schema(const Column **column, gboolean is_line, json_t *others)
+object_schema(const Column **column, gboolean is_json, json_t *others)
 {
     json_t *properties = json_object(), *required = json_array();
 
@@ -85,14 +85,14 @@ object_schema(const Column **column, gboolean is_line, json_t *others)
         json_t *schema;
         if (is_open(own)) {
             (*column)++;
-            schema = object_schema(column, is_line, json_false());
+            schema = object_schema(column, is_json, json_false());
             if (own->type == &column_list)
                 schema = json_pack("{s:s, s:o}", "type", "array", "items", schema);
         } else {
-            schema = column_schema(own, is_line);
+            schema = column_schema(own, is_json);
         }
         json_object_set_new(properties, own->name, schema);
-        if (!own->type->is_maybe || !is_line)
+        if (!own->type->is_maybe || !is_json)
             json_array_append_new(required, json_string(own->name));
     }
     return json_pack("{s:s, s:o, s:o, s:o}", "type", "object", "properties", properties, "required",
@@ -125,20 +125,21 @@ append_json(GString *text, const json_t *value, int indent)
 char *
 result_table_schema(const ResultTable *self)
 {
-    const gboolean is_line = is_of_lines(self);
+    const gboolean is_lines = g_str_has_suffix(self->file, ".jsonl");
     const Column *column = self->columns, *head = self->head != NULL ? self->head : run_head;
     json_t *others = self->others != NULL ? column_schema(self->others, FALSE) : json_false();
-    json_t *row = object_schema(&column, is_line, others);
+    json_t *row = object_schema(&column, !is_csv(self), others);
     json_auto_t *schema = json_pack(
         "{s:s, s:o, s:o}", "$schema", "https://json-schema.org/draft/2020-12/schema", "$id",
         json_sprintf("https://kvolsim.io/v1/schemas/%s.schema.json", self->file), "title",
-        json_sprintf("%s; the schema is of each %s", self->title,
-                     is_line ? "line"
-                             : "row: an object with the columns of the header, in which empty "
-                               "fields are null"));
+        json_sprintf("%s%s", self->title,
+                     is_lines       ? "; the schema is of each line"
+                     : is_csv(self) ? "; the schema is of each row: an object with the columns of "
+                                      "the header, in which empty fields are null"
+                                    : ""));
     GString *text = g_string_new(NULL);
 
-    if (is_line)
+    if (is_lines)
         row = json_pack("{s:[{s:s}, {s:s}], s:{s:o, s:o}}", "anyOf", "$ref", "#/$defs/header",
                         "$ref", "#/$defs/row", "$defs", "header",
                         object_schema(&head, TRUE, json_false()), "row", row);
@@ -156,12 +157,21 @@ static void
 append_reference(GString *text, const ResultTable *self, const char *of, const Column *column)
 {
     const ColumnType *type = column->type;
-    const char *maybe = is_of_lines(self) ? ", optional" : " or empty";
+    const char *maybe = is_csv(self) ? " or empty" : ", optional";
 
     g_string_append_printf(text, of != NULL ? "| `%s%s` |" : "| %s%s |", of != NULL ? of : "",
                            column->name);
     g_string_append_printf(text, " %s%s | %s | %s |\n", type->word, type->is_maybe ? maybe : "",
                            column->unit != NULL ? column->unit : "", column->meaning);
+}
+
+/* "items[].metadata." becomes "items[]." */
+static void
+close_reference(GString *of)
+{
+    g_string_truncate(of, of->len - 1);
+    const char *dot = strrchr(of->str, '.');
+    g_string_truncate(of, dot != NULL ? (gsize)(dot + 1 - of->str) : 0);
 }
 
 char *
@@ -171,12 +181,13 @@ result_table_reference(const ResultTable *self)
     g_autoptr(GString) of = g_string_new(NULL);
 
     g_string_append_printf(text, "| %s | Type | Unit | Meaning |\n|---|---|---|---|\n",
-                           is_of_lines(self) ? "Member" : "Column");
+                           is_csv(self) ? "Column" : "Member");
     for (const Column *column = self->columns; column->name != NULL || of->len > 0; column++) {
         if (column->name == NULL)
-            g_string_truncate(of, 0);
+            close_reference(of);
         else if (is_open(column))
-            g_string_printf(of, "%s%s.", column->name, column->type == &column_list ? "[]" : "");
+            g_string_append_printf(of, "%s%s.", column->name,
+                                   column->type == &column_list ? "[]" : "");
         else
             append_reference(text, self, of->str, column);
     }

@@ -25,7 +25,7 @@
 
 typedef struct {
     const char *schema; /* JSON Schema of a value */
-    gboolean is_maybe;  /* the cell may be empty; a line of JSON lacks the member then */
+    gboolean is_maybe;  /* the cell may be empty; JSON lacks the member then */
     const char *word;   /* the same for people */
 } ColumnType;
 

@@ -58,24 +58,56 @@ append_uid(GString *text, ObjectUid uid)
     append_literal(text, "\"");
 }
 
-#define row_json_time(file, key, at, with_micros)                                                  \
-    (row_key((file), key), append_time((file)->text, (at), (with_micros)))
-#define row_json_uid(file, value) (row_key((file), "uid"), append_uid((file)->text, (value)))
+/* ---- Types of columns ---- */
+
+/* clang-format off */
+#define DATE "\"pattern\": \"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\\\.[0-9]+)?Z$\"}"
+#define SERIES "{\"count\": {\"type\": \"integer\", \"minimum\": 2}, \"lastObservedTime\": {\"type\": \"string\", " DATE "}"
+static const ColumnType
+    column_v1           = {"{\"const\": \"v1\"}",                                        FALSE, "`v1`"},
+    column_event        = {"{\"const\": \"Event\"}",                                     FALSE, "`Event`"},
+    column_event_list   = {"{\"const\": \"List\"}",                                      FALSE, "`List`"},
+    column_event_type   = {"{\"enum\": [\"Normal\", \"Warning\"]}",                      FALSE, "`Normal`, `Warning`"},
+    column_date         = {"{\"type\": \"string\", " DATE,                               FALSE, "RFC 3339"},
+    column_null_date    = {"{\"type\": [\"string\", \"null\"], " DATE,                   FALSE, "RFC 3339 or `null`"},
+    column_maybe_count  = {"{\"type\": \"integer\", \"minimum\": 1}",                    TRUE,  "integer"},
+    column_maybe_series = {"{\"type\": \"object\", \"properties\": " SERIES ", \"required\": [\"count\", \"lastObservedTime\"], \"additionalProperties\": false}", TRUE, "object"};
+/* clang-format on */
+#define column_event_name column_text
+#define column_instance column_text
+#define column_uid column_text
+#define column_null_micros column_null_date
+#define member_v1 member_text
+#define member_event member_text
+#define member_event_list member_text
+#define member_event_type member_text
+
+static void
+member_event_name(ResultFile *file, const char *key, gsize n, const ApiEvent *event)
+{
+    row_key_bytes(file, key, n);
+    append_literal(file->text, "\"");
+    append_event_name(file->text, event);
+    append_literal(file->text, "\"");
+}
+
+static void
+member_uid(ResultFile *file, const char *key, gsize n, ObjectUid uid)
+{
+    row_key_bytes(file, key, n);
+    append_uid(file->text, uid);
+}
+
+static void
+member_date(ResultFile *file, const char *key, gsize n, SimTime at)
+{
+    row_key_bytes(file, key, n);
+    append_time(file->text, at, FALSE);
+}
 
 /* ---- events.jsonl ---- */
 
 /* clang-format off */
-static const ColumnType
-    column_v1         = {"{\"const\": \"v1\"}", FALSE, "`v1`"},
-    column_event      = {"{\"const\": \"Event\"}", FALSE, "`Event`"},
-    column_event_type = {"{\"enum\": [\"Normal\", \"Warning\"]}", FALSE, "`Normal`, `Warning`"},
-    column_date       = {"{\"type\": \"string\", \"pattern\": \"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\\\.[0-9]+)?Z$\"}", FALSE, "RFC 3339"};
-#define column_event_name column_text
-#define column_uid column_text
-#define member_v1 member_text
-#define member_event member_text
-#define member_event_type member_text
-
 #define EVENT_COLUMNS(X, OBJECT, END) \
     X("apiVersion",         v1,         NULL, "as in Kubernetes", "v1") \
     X("kind",               event,      NULL, "as in Kubernetes", "Event") \
@@ -101,29 +133,6 @@ static const ColumnType
     X("count",              ordinal,    NULL, "how often it happened", event->count)
 const ResultTable events_table = RESULT_TABLE("events.jsonl", "kvolsim run: the Kubernetes Events", NULL, EVENT_COLUMNS(COLUMN, COLUMN_OBJECT, COLUMN_END));
 /* clang-format on */
-
-static void
-member_event_name(ResultFile *file, const char *key, gsize n, const ApiEvent *event)
-{
-    row_key_bytes(file, key, n);
-    append_literal(file->text, "\"");
-    append_event_name(file->text, event);
-    append_literal(file->text, "\"");
-}
-
-static void
-member_uid(ResultFile *file, const char *key, gsize n, ObjectUid uid)
-{
-    row_key_bytes(file, key, n);
-    append_uid(file->text, uid);
-}
-
-static void
-member_date(ResultFile *file, const char *key, gsize n, SimTime at)
-{
-    row_key_bytes(file, key, n);
-    append_time(file->text, at, FALSE);
-}
 
 void
 events_jsonl(const Run *run, const Stages *stages, ResultFile *file)
@@ -296,37 +305,12 @@ order_events(const Run *run)
 
 /* ---- events.json ---- */
 
-static void
-append_involved(ResultFile *file, const ApiEvent *event)
+/* API-171: core/v1 shows Events of events.k8s.io with an action, a time in microseconds, and a
+ * series instead of a count. */
+static gboolean
+is_new(const ApiEvent *event)
 {
-    const KindClass *class = kind_class(event->involved->kind);
-
-    row_key(file, "involvedObject");
-    row_open(file, '{');
-    row_json_text(file, "apiVersion", class->api_version);
-    row_json_text(file, "kind", class->kind);
-    row_json_text(file, "name", event->involved->name);
-    if (event->involved->namespace[0] != '\0')
-        row_json_text(file, "namespace", event->involved->namespace);
-    row_json_uid(file, event->involved_uid);
-    row_close(file, '}');
-}
-
-/* The uid is invented, the same in every run. */
-static void
-append_metadata(ResultFile *file, const ApiEvent *event, GString *name)
-{
-    g_string_truncate(name, 0);
-    append_event_name(name, event);
-    uint64_t hash = sim_hash_string(name->str);
-
-    row_key(file, "metadata");
-    row_open(file, '{');
-    row_json_time(file, "creationTimestamp", event->written_at, FALSE);
-    row_json_text(file, "name", name->str);
-    row_json_text(file, "namespace", namespace_of(event));
-    row_json_uid(file, ((ObjectUid){hash, sim_hash_combine(hash, (uint64_t)event->written_at)}));
-    row_close(file, '}');
+    return event->involved_version != 0;
 }
 
 /* The action of the scheduler's Events in events.k8s.io. */
@@ -338,103 +322,133 @@ action_of(const ApiEvent *event)
     return strcmp(event->reason, "Preempted") == 0 ? "Preempting" : "Scheduling";
 }
 
-/* Only Events of events.k8s.io that occurred more than once have a series. */
-static void
-append_series(ResultFile *file, const ApiEvent *event)
+/* The uid of the Event itself is invented, the same in every run. @name: a buffer */
+static ObjectUid
+uid_of(const ApiEvent *event, GString *name)
 {
-    if (event->count < 2)
-        return;
-    row_key(file, "series");
-    row_open(file, '{');
-    row_json_unsigned(file, "count", event->count);
-    row_json_time(file, "lastObservedTime", event->last_at, TRUE);
-    row_close(file, '}');
+    g_string_truncate(name, 0);
+    append_event_name(name, event);
+    uint64_t hash = sim_hash_string(name->str);
+    return (ObjectUid){hash, sim_hash_combine(hash, (uint64_t)event->written_at)};
 }
 
-/* Appends the keys from "action" to "firstTimestamp". API-171: core/v1 shows Events of
- * events.k8s.io with an action, a time in microseconds, and a series instead of a count. */
+/* 0: none */
 static void
-append_first_keys(ResultFile *file, const ApiEvent *event)
+member_maybe_count(ResultFile *file, const char *key, gsize n, uint64_t count)
 {
-    if (event->involved_version != 0) {
-        row_json_text(file, "action", action_of(event));
-        row_json_text(file, "apiVersion", "v1");
-        row_json_time(file, "eventTime", event->first_at, TRUE);
-        row_json_null(file, "firstTimestamp");
-    } else {
-        row_json_text(file, "apiVersion", "v1");
-        row_json_unsigned(file, "count", event->count);
-        row_json_null(file, "eventTime");
-        row_json_time(file, "firstTimestamp", event->first_at, FALSE);
-    }
+    if (count > 0)
+        member_count(file, key, n, count);
 }
 
-/* Appends the keys from "reportingInstance" to "source". */
 static void
-append_source(ResultFile *file, const ApiEvent *event)
+append_null_time(ResultFile *file, const char *key, gsize n, SimTime at, gboolean with_micros)
 {
-    row_key(file, "reportingInstance");
+    row_key_bytes(file, key, n);
+    if (at == TIME_UNSET)
+        append_literal(file->text, "null");
+    else
+        append_time(file->text, at, with_micros);
+}
+
+#define member_null_date(file, key, n, at) append_null_time((file), (key), (n), (at), FALSE)
+#define member_null_micros(file, key, n, at) append_null_time((file), (key), (n), (at), TRUE)
+
+static void
+member_instance(ResultFile *file, const char *key, gsize n, const ApiEvent *event)
+{
+    row_key_bytes(file, key, n);
     append_literal(file->text, "\"");
-    if (event->involved_version != 0) {
+    if (is_new(event)) {
         append_text(file->text, event->source);
         append_literal(file->text, "-control-plane");
     }
     append_literal(file->text, "\"");
-    if (event->involved_version != 0)
-        append_series(file, event);
-    row_key(file, "source");
+}
+
+/* Only Events of events.k8s.io that occurred more than once have a series. */
+static void
+member_maybe_series(ResultFile *file, const char *key, gsize n, const ApiEvent *event)
+{
+    if (!is_new(event) || event->count < 2)
+        return;
+    row_key_bytes(file, key, n);
     row_open(file, '{');
-    if (event->involved_version == 0)
-        row_json_text(file, "component", event->source);
+    row_json_unsigned(file, "count", event->count);
+    row_key(file, "lastObservedTime");
+    append_time(file->text, event->last_at, TRUE);
     row_close(file, '}');
 }
 
-/* Appends an item of the list, its keys in alphabetical order. @name: a buffer for the Event's name
- */
+/* Keys in alphabetical order. */
+/* clang-format off */
+#define ITEM_COLUMNS(X, OBJECT, END) \
+    X("action",                maybe_text,   NULL, "as in events.k8s.io", is_new(event) ? action_of(event) : NULL) \
+    X("apiVersion",            v1,           NULL, "as in Kubernetes", "v1") \
+    X("count",                 maybe_count,  NULL, "how often it happened", is_new(event) ? 0 : event->count) \
+    X("eventTime",             null_micros,  NULL, "when it first happened", is_new(event) ? event->first_at : TIME_UNSET) \
+    X("firstTimestamp",        null_date,    NULL, "when it first happened", is_new(event) ? TIME_UNSET : event->first_at) \
+    OBJECT("involvedObject") \
+        X("apiVersion",        text,         NULL, "the kind's version", class->api_version) \
+        X("kind",              text,         NULL, "the object's kind", class->kind) \
+        X("name",              text,         NULL, "the object's name", event->involved->name) \
+        X("namespace",         maybe_text,   NULL, "its namespace, if it has one", event->involved->namespace) \
+        X("uid",               uid,          NULL, "its uid", event->involved_uid) \
+    END \
+    X("kind",                  event,        NULL, "as in Kubernetes", "Event") \
+    X("lastTimestamp",         null_date,    NULL, "when it last happened", is_new(event) ? TIME_UNSET : event->last_at) \
+    X("message",               text,         NULL, "what happened, in a sentence", event->message) \
+    OBJECT("metadata") \
+        X("creationTimestamp", date,         NULL, "when it was written", event->written_at) \
+        X("name",              event_name,   NULL, "the object's name and the time of the first occurrence", event) \
+        X("namespace",         text,         NULL, "the object's namespace, else `default`", namespace_of(event)) \
+        X("uid",               uid,          NULL, "the Event's uid", uid_of(event, name)) \
+    END \
+    X("reason",                text,         NULL, "what happened, in a word", event->reason) \
+    X("reportingComponent",    text,         NULL, "the component that recorded it", event->source) \
+    X("reportingInstance",     instance,     NULL, "its process, as in events.k8s.io", event) \
+    X("series",                maybe_series, NULL, "how often and when it last happened, as in events.k8s.io", event) \
+    OBJECT("source") \
+        X("component",         maybe_text,   NULL, "the component that recorded it", is_new(event) ? NULL : event->source) \
+    END \
+    X("type",                  event_type,   NULL, "whether something went wrong", event->type)
+#define LIST_COLUMNS(X, OBJECT, ITEMS, END) \
+    X("apiVersion",            v1,           NULL, "as in Kubernetes", "v1") \
+    ITEMS("items") \
+    X("kind",                  event_list,   NULL, "as in Kubernetes", "List") \
+    OBJECT("metadata") \
+        X("resourceVersion",   text,         NULL, "empty", "") \
+    END
+#define COLUMN_ITEMS(name) COLUMN_LIST(name) ITEM_COLUMNS(COLUMN, COLUMN_OBJECT, COLUMN_END) COLUMN_END
+#define JSON_ITEMS(name) row_key(file, name); append_items(run, file);
+const ResultTable event_list_table = RESULT_TABLE("events.json", "kvolsim run: the Events as kubectl get events -A -o json prints them", NULL, LIST_COLUMNS(COLUMN, COLUMN_OBJECT, COLUMN_ITEMS, COLUMN_END));
+/* clang-format on */
+
 static void
-append_item(ResultFile *file, const ApiEvent *event, GString *name)
+append_items(const Run *run, ResultFile *file)
 {
-    row_item(file);
-    row_open(file, '{');
-    append_first_keys(file, event);
-    append_involved(file, event);
-    row_json_text(file, "kind", "Event");
-    if (event->involved_version != 0)
-        row_json_null(file, "lastTimestamp");
-    else
-        row_json_time(file, "lastTimestamp", event->last_at, FALSE);
-    row_json_text(file, "message", event->message);
-    append_metadata(file, event, name);
-    row_json_text(file, "reason", event->reason);
-    row_json_text(file, "reportingComponent", event->source);
-    append_source(file, event);
-    row_json_text(file, "type", event->type);
-    row_close(file, '}');
+    g_autoptr(GArray) rows = order_events(run);
+    g_autoptr(GString) name = g_string_new(NULL);
+
+    row_open(file, '[');
+    for (unsigned i = 0; i < rows->len; i++) {
+        const ApiEvent dated = event_at(run, g_array_index(rows, Row, i).index), *event = &dated;
+        const KindClass *class = kind_class(event->involved->kind);
+        row_item(file);
+        row_open(file, '{');
+        ITEM_COLUMNS(JSON_MEMBER, JSON_OBJECT, JSON_END);
+        row_close(file, '}');
+        result_file_end_row(file);
+    }
+    row_close(file, ']');
 }
 
 void
 event_list(const Run *run, const Stages *stages, ResultFile *file)
 {
-    g_autoptr(GArray) rows = order_events(run);
-    g_autoptr(GString) name = g_string_new(NULL);
-
     (void)stages;
     file->indent = 4;
     row_open(file, '{');
-    row_json_text(file, "apiVersion", "v1");
-    row_key(file, "items");
-    row_open(file, '[');
-    for (unsigned i = 0; i < rows->len; i++) {
-        const ApiEvent event = event_at(run, g_array_index(rows, Row, i).index);
-        append_item(file, &event, name);
-        result_file_end_row(file);
-    }
-    row_close(file, ']');
-    row_json_text(file, "kind", "List");
-    row_key(file, "metadata");
-    row_open(file, '{');
-    row_json_text(file, "resourceVersion", "");
-    row_close(file, '}');
+    LIST_COLUMNS(JSON_MEMBER, JSON_OBJECT, JSON_ITEMS, JSON_END);
     row_close(file, '}');
     row_end(file);
 }

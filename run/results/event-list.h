@@ -5,7 +5,7 @@
 #include "run/files/result-file.h"
 #include "stages.h"
 
-extern const ResultTable events_table;
+extern const ResultTable events_table, event_list_table;
 /* events.jsonl: a line for each Event, in the order of their first writes. */
 void events_jsonl(const Run *run, const Stages *stages, ResultFile *file);
 

@@ -456,27 +456,6 @@ plan_wake(Plan *self)
 /* ---- Carrying out ---- */
 
 static void
-apply_change(Plan *plan, Step *step)
-{
-    PlanChange *change = &step->change.change;
-
-    if (step->change.step >= 0) {
-        const Object *object = plan_step(plan, (unsigned)step->change.step)->result;
-        change->object = object == NULL ? NULL : object_ref(object);
-        change->key = object == NULL ? NULL : object->key;
-    }
-    void *key = (void *)change->key, *part = (void *)change->pointer;
-    if (change->what == PLAN_CHANGE_QUEUE)
-        workers_add(part, key);
-    else if (change->what == PLAN_CHANGE_FORGET)
-        g_hash_table_remove(part, key);
-    else if (change->what == PLAN_CHANGE_REMEMBER)
-        g_hash_table_replace(part, key, change->object == NULL ? key : object_ref(change->object));
-    else
-        plan->component->apply_change(plan->component, change);
-}
-
-static void
 start_beside(const Step *step)
 {
     if (step->start.operations != NULL)
@@ -648,7 +627,7 @@ carry_out(Plan *plan, Step *step)
                               step->event.reason, step->event.message);
         return TRUE;
     case STEP_CHANGE:
-        apply_change(plan, step);
+        plan_apply_change(plan, step);
         plan_drop_change(plan, plan->cursor);
         return TRUE;
     case STEP_START:

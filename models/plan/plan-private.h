@@ -21,13 +21,6 @@ typedef enum {
     STEP_POLL,
 } StepKind;
 
-/* PlanChange.what of changes that the executor itself carries out: @pointer is what they change. */
-enum {
-    PLAN_CHANGE_QUEUE = -3,
-    PLAN_CHANGE_FORGET,
-    PLAN_CHANGE_REMEMBER,
-};
-
 /* Allocated for the members of its kind only: see plan_add(). */
 typedef struct {
     uint8_t kind;   /* StepKind */
@@ -147,6 +140,7 @@ Plan *plan_ref(Plan *self);
 void plan_unref(Plan *self);
 /* Drops all steps, as before the first decision. */
 void plan_forget_steps(Plan *self);
+void plan_apply_change(Plan *self, Step *step); /* carries it out: changes.c */
 /* Frees a change that was carried out: nobody reads it again, and the plan may wait for hours. */
 void plan_drop_change(Plan *self, unsigned i);
 static inline Step *

@@ -567,26 +567,6 @@ plan_change_result(Plan *self, int what, int from)
 }
 
 void
-plan_queue(Plan *self, Workers *workers, const ObjectKey *key)
-{
-    plan_change(self, &(PlanChange){.what = PLAN_CHANGE_QUEUE, .pointer = workers, .key = key});
-}
-
-void
-plan_forget(Plan *self, GHashTable *table, const ObjectKey *key)
-{
-    plan_change(self, &(PlanChange){.what = PLAN_CHANGE_FORGET, .pointer = table, .key = key});
-}
-
-void
-plan_remember(Plan *self, GHashTable *table, const ObjectKey *key, const Object *object)
-{
-    plan_change(self,
-                &(PlanChange){
-                    .what = PLAN_CHANGE_REMEMBER, .pointer = table, .key = key, .object = object});
-}
-
-void
 plan_start_operation(Plan *plan, Operations *operations, OperationKey key, const PlanStart *start)
 {
     Step *step = plan_add(plan, STEP_START, PLAN_STOP);

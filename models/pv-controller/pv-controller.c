@@ -397,6 +397,7 @@ static const ComponentPart parts[] = {
     HAS_INFORMER(classes, KIND_STORAGE_CLASS),
     HAS_INFORMER(pods, KIND_POD, WITH_INDEX(pods_by_claim, index_pods_by_claim)),
     HAS_INFORMER(nodes, KIND_NODE),
+    /* PVC-1: changes of other kinds are not heard of. */
     HAS_INFORMER(volumes, KIND_VOLUME, .changed = volume_event),
     HAS_INFORMER(claims, KIND_CLAIM, WAKES(claim_workers)),
     HAS_INFORMER(pods, KIND_POD, .changed = pv_recycler_event),

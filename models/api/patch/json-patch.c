@@ -109,8 +109,9 @@ is_within(const json_t *value, unsigned depth)
     return TRUE;
 }
 
+/* @is_new: a list gets one item more. */
 static gboolean
-place_add(const Place *place, json_t *value)
+place_set(const Place *place, json_t *value, gboolean is_new)
 {
     gsize index;
 
@@ -118,8 +119,9 @@ place_add(const Place *place, json_t *value)
         return FALSE;
     if (json_is_object(place->container))
         return json_object_set(place->container, place->key, value) == 0;
-    return list_index(place->key, json_array_size(place->container), TRUE, &index) &&
-           json_array_insert(place->container, index, value) == 0;
+    return list_index(place->key, json_array_size(place->container), is_new, &index) &&
+           (is_new ? json_array_insert(place->container, index, value)
+                   : json_array_set(place->container, index, value)) == 0;
 }
 
 static gboolean
@@ -131,19 +133,6 @@ place_remove(const Place *place)
         return json_object_del(place->container, place->key) == 0;
     return list_index(place->key, json_array_size(place->container), FALSE, &index) &&
            json_array_remove(place->container, index) == 0;
-}
-
-static gboolean
-place_replace(const Place *place, json_t *value)
-{
-    gsize index;
-
-    if (!is_within(value, JSON_PATCH_DEPTH_MAX - place->depth))
-        return FALSE;
-    if (json_is_object(place->container))
-        return json_object_set(place->container, place->key, value) == 0;
-    return list_index(place->key, json_array_size(place->container), FALSE, &index) &&
-           json_array_set(place->container, index, value) == 0;
 }
 
 /* Replaces the whole document, which stays the same json_t. */
@@ -191,7 +180,7 @@ take_over(json_t *document, const char *from, const char *to, gsize *copied_byte
         (copied_bytes != NULL ? count_copy(value, copied_bytes) : place_remove(&source));
     if (value == NULL)
         value = json_null();
-    done = done && place_find(document, to, &target) && place_add(&target, value);
+    done = done && place_find(document, to, &target) && place_set(&target, value, TRUE);
     json_decref(value);
     return done;
 }
@@ -224,9 +213,9 @@ carry_out(json_t *document, const json_t *operation, gsize *copied_bytes)
     gboolean done = FALSE;
     value = value != NULL ? json_deep_copy(value) : json_null();
     if (strcmp(kind, "add") == 0)
-        done = place_add(&place, value);
+        done = place_set(&place, value, TRUE);
     else if (strcmp(kind, "replace") == 0)
-        done = place_replace(&place, value);
+        done = place_set(&place, value, FALSE);
     json_decref(value);
     return done;
 }

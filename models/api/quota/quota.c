@@ -126,45 +126,27 @@ static const FieldType amounts_type = {
 
 /* ---- ResourceQuota ---- */
 
-/* An item of spec.scopes, or an expression of spec.scopeSelector. */
-static SelectRequirement
-scope_parse(ApiParser *parser, const json_t *item)
-{
-    static const char *const operators[] = {"In", "NotIn", "Exists", "DoesNotExist", NULL};
-    const json_t *name = json_is_string(item) ? item : json_object_get(item, "scopeName");
-    const char *word = json_string_value(json_object_get(item, "operator"));
-    const json_t *values = json_object_get(item, "values");
-    g_autoptr(GPtrArray) texts = g_ptr_array_new();
-    SelectRequirement scope = {.operator= SELECT_EXISTS };
-
-    scope.key = api_parser_intern(parser, json_is_string(name) ? json_string_value(name) : "");
-    for (unsigned i = 0; word != NULL && operators[i] != NULL; i++)
-        if (strcmp(operators[i], word) == 0)
-            scope.operator=(SelectOperator) i;
-    for (gsize i = 0; i < json_array_size(values); i++)
-        if (json_is_string(json_array_get(values, i)))
-            g_ptr_array_add(texts, (char *)api_parser_intern(
-                                       parser, json_string_value(json_array_get(values, i))));
-    if (texts->len > 0)
-        scope.values = string_list_new((const char *const *)texts->pdata, texts->len);
-    return scope;
-}
-
+/* An item of spec.scopes. */
 static void
-scopes_parse(ApiParser *parser, const json_t *value, void *field)
+scope_parse(ApiParser *parser, const json_t *value, void *field)
 {
-    LabelSelector **scopes = field;
-    const json_t *items =
-        json_is_object(value) ? json_object_get(value, "matchExpressions") : value;
-    g_autofree SelectRequirement *found = g_new0(SelectRequirement, json_array_size(items) + 1);
+    SelectRequirement *scope = field;
 
-    for (gsize i = 0; i < json_array_size(items); i++)
-        found[i] = scope_parse(parser, json_array_get(items, i));
-    label_selector_unref(*scopes);
-    *scopes = json_array_size(items) == 0
-                  ? NULL
-                  : label_selector_new(found, (unsigned)json_array_size(items));
+    *scope = (SelectRequirement){.key = "", .operator= SELECT_EXISTS };
+    field_type_parse(&field_full_text, parser, value, &scope->key);
 }
+
+static const FieldType scope_type = {.size = sizeof(SelectRequirement), .parse = scope_parse};
+
+/* An expression of spec.scopeSelector. */
+static const FieldType operator_type = {FIELD_WORDS("In", "NotIn", "Exists", "DoesNotExist")};
+static const Field expression_fields[] = {
+    FIELD("values", field_string_list, SelectRequirement, values, FIELD_SPEC),
+    FIELD("scopeName", field_full_text, SelectRequirement, key, FIELD_SPEC),
+    FIELD_FROM("operator", operator_type, SelectRequirement, operator, FIELD_SPEC, SELECT_EXISTS),
+    FIELDS_END,
+};
+static const FieldType expression_type = {FIELD_STRUCT(SelectRequirement, expression_fields)};
 
 static json_t *
 scopes_over(const void *field G_GNUC_UNUSED, const json_t *manifest)
@@ -174,7 +156,12 @@ scopes_over(const void *field G_GNUC_UNUSED, const json_t *manifest)
 
 static const FieldType scopes_type = {
     FIELD_SHARED(label_selector),
-    .parse = scopes_parse,
+    .item = &scope_type,
+    .over = scopes_over,
+};
+static const FieldType expressions_type = {
+    FIELD_SHARED(label_selector),
+    .item = &expression_type,
     .over = scopes_over,
 };
 
@@ -183,7 +170,11 @@ static const Field resource_quota_fields[] = {
     FIELD("status.hard", amounts_type, ResourceQuota, status_hard, FIELD_STATUS),
     FIELD("status.used", amounts_type, ResourceQuota, used, FIELD_STATUS),
     FIELD("spec.scopes", scopes_type, ResourceQuota, scopes, FIELD_SPEC),
-    FIELD("spec.scopeSelector", scopes_type, ResourceQuota, scope_selector, FIELD_SPEC),
+    FIELD("spec.scopeSelector.matchExpressions",
+          expressions_type,
+          ResourceQuota,
+          scope_selector,
+          FIELD_SPEC),
     FIELDS_END,
 };
 

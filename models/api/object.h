@@ -230,6 +230,7 @@ struct FieldType {
     json_t *(*print)(const void *field, const json_t *manifest, SimTime start);
 };
 
+/* What is special about a row. */
 typedef enum {
     FIELD_SPEC = 0,          /* the server takes it from writes of the object */
     FIELD_STATUS = 1 << 0,   /* ... from writes of the status sub-resource */
@@ -248,8 +249,7 @@ struct Field {
     const FieldType *type;
     size_t offset;
     FieldFlags flags;
-    int32_t
-        initial; /* of a member of this size: its value in a new struct, unless the type has one */
+    int32_t initial; /* of such a member: its value in a new struct; 0: the type tells it */
 };
 
 /* What a kind has that makes pods. Offsets in its struct; 0: it has none. */

@@ -4,6 +4,7 @@
 import copy
 import http.client
 import json
+import os
 import subprocess
 import sys
 
@@ -141,7 +142,8 @@ for line in open(objects):
     mended = merge(copy.deepcopy(row["object"]), row["mend"])
     serve(row, mended)
     run("check", row, mended)
-    run("run", row, mended)
+    if os.environ.get("KVOLSIM_SANITIZERS") != "yes":  # it reads them as check does
+        run("run", row, mended)
 for line in open(updates):
     update(json.loads(line))
 for fault in wrong:

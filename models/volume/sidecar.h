@@ -14,7 +14,7 @@ typedef struct Sidecar Sidecar;
 typedef struct {
     Component *component;      /* borrowed */
     unsigned n_sync_polls;     /* after a crash: of 100 ms, until informers are synced (CGO-17) */
-    void (*ready)(void *self); /* the component: may subscribe and make its queues now */
+    void (*ready)(void *self); /* the component: component_start(), or it calls that */
     const char *identity;      /* in leader election; NULL: the host's name. Interned */
     gboolean asks_node;        /* NodeGetInfo of component->node_name */
     gboolean asks_groups;      /* GroupControllerGetCapabilities: its answer only warns (SNAP-90) */

@@ -137,7 +137,12 @@ check_claim(Checker *self, const ManifestInfo *info)
 {
     const Claim *claim = CLAIM_CONST(info->object);
     const char *volume = claim_volume_name(claim);
+    g_autoptr(GPtrArray) warnings = g_ptr_array_new_with_free_func(g_free);
 
+    claim_warnings(info->object->manifest, warnings);
+    for (unsigned i = 0; i < warnings->len; i++)
+        loader_warn(self->loader, &info->at, info->path, NULL, "%s",
+                    (const char *)warnings->pdata[i]);
     check_class(self, info, claim->class_name, "spec.storageClassName");
     if (*volume == '\0' || claim->phase == CLAIM_LOST ||
         checker_find(self, KIND_VOLUME, NULL, volume) != NULL)

@@ -111,6 +111,18 @@ keep_managers(Write *self, const json_t *object)
     store_set_managers(self->target->kind, object, g_steal_pointer(&self->managers));
 }
 
+/* What an API server has to say about an object that it took. */
+static void
+warn(const Target *target, const json_t *object)
+{
+    g_autoptr(GPtrArray) warnings = g_ptr_array_new_with_free_func(g_free);
+
+    if (target->subresource == NULL && strcmp(target->row->resource, "persistentvolumeclaims") == 0)
+        claim_warnings(object, warnings);
+    for (unsigned i = 0; i < warnings->len; i++)
+        exchange_warn(target->exchange, warnings->pdata[i]);
+}
+
 void
 write_answered(void *data, const ApiResponse *response)
 {
@@ -133,6 +145,7 @@ write_answered(void *data, const ApiResponse *response)
         write_refuse(self, status_not_found(&subject));
         return;
     }
+    warn(target, object);
     if (self->managers != NULL) {
         json_object_set(json_object_get(object, "metadata"), "managedFields", self->managers);
         if (!self->is_dry)

@@ -158,6 +158,22 @@ def quotas():
     assert used == {"pods": "1", "limits.cpu": "1", "count/services": "2"}, used
 
 
-for case in (token, accounts, written_back, image, deletion, quotas):
+def warnings():
+    """API-185, at the creation and at an update."""
+    beta = "volume.beta.kubernetes.io/storage-class"
+    claim = {"metadata": {"name": "warned", "annotations": {beta: "none"}},
+             "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1500m"}}}}
+    wanted = ['299 - "metadata.annotations[%s]: deprecated since v1.8; use \\"storageClassName\\" attribute instead"' % beta,
+              '299 - "spec.resources.requests[storage]: fractional byte value \\"1500m\\" is invalid, must be an integer"']
+    for method, path, code in (("POST", "persistentvolumeclaims", 201), ("PUT", "persistentvolumeclaims/warned", 200)):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        connection.request(method, CORE + path, json.dumps(claim), {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        assert (answer.status, answer.msg.get_all("Warning")) == (code, wanted), (answer.status, answer.msg.get_all("Warning"), text[:900])
+        connection.close()
+
+
+for case in (token, accounts, written_back, image, deletion, quotas, warnings):
     case()
     print("#", case.__name__, flush=True)

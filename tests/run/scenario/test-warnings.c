@@ -99,6 +99,11 @@ static const Case cases[] = {
      SPREAD("l", "Honor") ", " SPREAD("m", "Honor") ", " SPREAD("o", "Ignore"),
      "Pod/l: not modelled: Pod spec.topologySpreadConstraints[].nodeTaintsPolicy: the spread counts "
      "tainted nodes, too; 2 objects in all\n"},
+    {"API-185: a claim that an API server warns of", "", "",
+     "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c}, spec: {accessModes: "
+     "[ReadWriteOnce], storageClassName: '', resources: {requests: {storage: 1500m}}}}",
+     "PersistentVolumeClaim/c: spec.resources.requests[storage]: fractional byte value \"1500m\" is "
+     "invalid, must be an integer\n"},
     {"kinds that are left out", "", "",
      "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: h}, "
      "spec: {maxReplicas: 3, scaleTargetRef: {kind: Deployment, name: d}}}",

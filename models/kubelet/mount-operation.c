@@ -8,11 +8,12 @@
 
 /* Names of the same steps for both kinds of volumes (KVM-45). */
 typedef struct {
-    const char *affinity, *attach, *device, *set_up, *reason;
+    const char *affinity, *options, *attach, *device, *set_up, *reason;
 } MountWords;
 
 static const MountWords filesystem_words = {
     "MountVolume.NodeAffinity check failed",
+    "MountVolume.MountOptionSupport check failed",
     "MountVolume.WaitForAttach failed",
     "MountVolume.MountDevice failed",
     "MountVolume.SetUp failed",
@@ -20,11 +21,9 @@ static const MountWords filesystem_words = {
 };
 
 static const MountWords block_words = {
-    "MapVolume.NodeAffinity check failed",
-    "MapVolume.WaitForAttach failed",
-    "MapVolume.SetUpDevice failed",
-    "MapVolume.MapPodDevice failed",
-    "FailedMapVolume",
+    "MapVolume.NodeAffinity check failed", NULL,
+    "MapVolume.WaitForAttach failed",      "MapVolume.SetUpDevice failed",
+    "MapVolume.MapPodDevice failed",       "FailedMapVolume",
 };
 
 static const MountWords *
@@ -183,17 +182,30 @@ fits_node(const Kubelet *self, const PendingOperation *operation)
                                                  node->labels, self->base.node_name);
 }
 
+/* checkMountOptionSupport(). A block volume is not mounted. */
+static gboolean
+has_vain_options(const Kubelet *self, const PendingOperation *operation)
+{
+    if (operation->volume->plugin->takes_options || operation_is_block(operation))
+        return FALSE;
+    g_autoptr(StringList) options =
+        volume_mount_options(self->base.strings, operation_pv(operation), NULL);
+    return options != NULL;
+}
+
 typedef enum {
     MISPLACED = 1 << 0, /* the volume does not allow this node */
-    TAKEN = 1 << 1,     /* ReadWriteOncePod, and another pod has it */
-    ATTACHED = 1 << 2,  /* CSI, with a VolumeAttachment that is not looked at yet */
-    DEVICE = 1 << 3,    /* it is to be staged first */
-    CSI = 1 << 4,
-    STEP_FACTS_END = 1 << 5,
+    OPTIONS = 1 << 1,   /* it has mount options that the plugin does not take */
+    TAKEN = 1 << 2,     /* ReadWriteOncePod, and another pod has it */
+    ATTACHED = 1 << 3,  /* CSI, with a VolumeAttachment that is not looked at yet */
+    DEVICE = 1 << 4,    /* it is to be staged first */
+    CSI = 1 << 5,
+    STEP_FACTS_END = 1 << 6,
 } StepFacts;
 
 typedef enum {
     REFUSE_NODE,
+    REFUSE_OPTIONS,
     REFUSE_POD,
     LOOK_AT_ATTACHMENT,
     MOUNT_DEVICE, /* system calls */
@@ -202,20 +214,22 @@ typedef enum {
     PUBLISH,
 } MountStep;
 
-#define CHECKS (MISPLACED | TAKEN | ATTACHED)
+#define CHECKS (MISPLACED | OPTIONS | TAKEN | ATTACHED)
 
 static const Rule step_table[] = {
-    {"KVM-41",   MISPLACED,    0,                     REFUSE_NODE       },
-    {"KVM-41.3", TAKEN,        MISPLACED,             REFUSE_POD        },
-    {"KVM-41.4", ATTACHED,     MISPLACED | TAKEN,     LOOK_AT_ATTACHMENT},
-    {"KVM-42",   DEVICE,       CHECKS | CSI,          MOUNT_DEVICE      },
-    {"KVM-42",   DEVICE | CSI, CHECKS,                STAGE             },
-    {"KVM-43",   0,            CHECKS | DEVICE | CSI, MOUNT             },
-    {"KVM-43",   CSI,          CHECKS | DEVICE,       PUBLISH           },
+    {"KVM-41",   MISPLACED,    0,                           REFUSE_NODE       },
+    {"KVM-41.2", OPTIONS,      MISPLACED,                   REFUSE_OPTIONS    },
+    {"KVM-41.3", TAKEN,        MISPLACED | OPTIONS,         REFUSE_POD        },
+    {"KVM-41.4", ATTACHED,     MISPLACED | OPTIONS | TAKEN, LOOK_AT_ATTACHMENT},
+    {"KVM-42",   DEVICE,       CHECKS | CSI,                MOUNT_DEVICE      },
+    {"KVM-42",   DEVICE | CSI, CHECKS,                      STAGE             },
+    {"KVM-43",   0,            CHECKS | DEVICE | CSI,       MOUNT             },
+    {"KVM-43",   CSI,          CHECKS | DEVICE,             PUBLISH           },
 };
 
 static const RuleBound step_bounds[] = {
-    {.given = ATTACHED, .all = CSI},
+    {.given = ATTACHED, .all = CSI     },
+    {.given = CSI,      .none = OPTIONS},
 };
 
 const RuleTable kubelet_mount_step_rules =
@@ -230,6 +244,7 @@ step_facts(const Kubelet *self, const PendingOperation *operation, MountProgress
 
     if (progress <= FROM_START) {
         facts |= !fits_node(self, operation) ? MISPLACED : 0;
+        facts |= has_vain_options(self, operation) ? OPTIONS : 0;
         facts |= is_taken(operation) ? TAKEN : 0;
         facts |= is_csi && volume->attachable ? ATTACHED : 0;
     }
@@ -249,6 +264,10 @@ add_steps(const Kubelet *self, Plan *plan, MountProgress progress)
                                   step_facts(self, operation, progress))) {
     case REFUSE_NODE:
         add_failure(plan, operation, words->affinity, "no matching NodeSelectorTerms");
+        return;
+    case REFUSE_OPTIONS:
+        add_failure(plan, operation, words->options,
+                    "mount options are not supported for this volume type");
         return;
     case REFUSE_POD:
         add_failure(

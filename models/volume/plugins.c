@@ -10,33 +10,33 @@
 enum { CSI, CSI_INLINE };
 
 static const VolumePlugin plugins[] = {
-    {"csi",                  "kubernetes.io/csi",             TRUE,  TRUE,  TRUE,  FALSE, 0 },
-    {"csi",                  "kubernetes.io/csi",             FALSE, FALSE, FALSE, TRUE,  0 },
-    {"flexVolume",           "kubernetes.io/flexvolume",      TRUE,  TRUE,  TRUE,  FALSE, 0 },
-    {"awsElasticBlockStore", "kubernetes.io/aws-ebs",         TRUE,  TRUE,  TRUE,  FALSE, 0 },
-    {"azureDisk",            "kubernetes.io/azure-disk",      TRUE,  TRUE,  TRUE,  FALSE, 0 },
-    {"azureFile",            "kubernetes.io/azure-file",      FALSE, FALSE, FALSE, FALSE, 0 },
-    {"cephfs",               "kubernetes.io/cephfs",          FALSE, FALSE, FALSE, FALSE, 31},
-    {"cinder",               "kubernetes.io/cinder",          TRUE,  TRUE,  TRUE,  FALSE, 0 },
-    {"gcePersistentDisk",    "kubernetes.io/gce-pd",          TRUE,  TRUE,  TRUE,  FALSE, 0 },
-    {"glusterfs",            "kubernetes.io/glusterfs",       FALSE, FALSE, FALSE, FALSE, 26},
-    {"portworxVolume",       "kubernetes.io/portworx-volume", FALSE, FALSE, FALSE, FALSE, 0 },
-    {"rbd",                  "kubernetes.io/rbd",             TRUE,  TRUE,  TRUE,  FALSE, 31},
-    {"vsphereVolume",        "kubernetes.io/vsphere-volume",  TRUE,  TRUE,  TRUE,  FALSE, 0 },
-    {"iscsi",                "kubernetes.io/iscsi",           TRUE,  TRUE,  TRUE,  FALSE, 0 },
-    {"fc",                   "kubernetes.io/fc",              TRUE,  TRUE,  TRUE,  FALSE, 0 },
-    {"local",                "kubernetes.io/local-volume",    FALSE, TRUE,  TRUE,  FALSE, 0 },
-    {"nfs",                  "kubernetes.io/nfs",             FALSE, FALSE, FALSE, FALSE, 0 },
-    {"hostPath",             "kubernetes.io/host-path",       FALSE, FALSE, FALSE, FALSE, 0 },
-    {"flocker",              "kubernetes.io/flocker",         FALSE, FALSE, FALSE, FALSE, 25},
-    {"quobyte",              "kubernetes.io/quobyte",         FALSE, FALSE, FALSE, FALSE, 25},
-    {"scaleIO",              "kubernetes.io/scaleio",         FALSE, FALSE, FALSE, FALSE, 22},
-    {"storageos",            "kubernetes.io/storageos",       FALSE, FALSE, FALSE, FALSE, 25},
-    {"photonPersistentDisk", "kubernetes.io/photon-pd",       FALSE, FALSE, FALSE, FALSE, 16},
+    {"csi",                  "kubernetes.io/csi",             TRUE,  TRUE,  TRUE,  FALSE, TRUE,  0 },
+    {"csi",                  "kubernetes.io/csi",             FALSE, FALSE, FALSE, TRUE,  TRUE,  0 },
+    {"flexVolume",           "kubernetes.io/flexvolume",      TRUE,  TRUE,  TRUE,  FALSE, FALSE, 0 },
+    {"awsElasticBlockStore", "kubernetes.io/aws-ebs",         TRUE,  TRUE,  TRUE,  FALSE, TRUE,  0 },
+    {"azureDisk",            "kubernetes.io/azure-disk",      TRUE,  TRUE,  TRUE,  FALSE, TRUE,  0 },
+    {"azureFile",            "kubernetes.io/azure-file",      FALSE, FALSE, FALSE, FALSE, TRUE,  0 },
+    {"cephfs",               "kubernetes.io/cephfs",          FALSE, FALSE, FALSE, FALSE, TRUE,  31},
+    {"cinder",               "kubernetes.io/cinder",          TRUE,  TRUE,  TRUE,  FALSE, TRUE,  0 },
+    {"gcePersistentDisk",    "kubernetes.io/gce-pd",          TRUE,  TRUE,  TRUE,  FALSE, TRUE,  0 },
+    {"glusterfs",            "kubernetes.io/glusterfs",       FALSE, FALSE, FALSE, FALSE, TRUE,  26},
+    {"portworxVolume",       "kubernetes.io/portworx-volume", FALSE, FALSE, FALSE, FALSE, FALSE, 0 },
+    {"rbd",                  "kubernetes.io/rbd",             TRUE,  TRUE,  TRUE,  FALSE, TRUE,  31},
+    {"vsphereVolume",        "kubernetes.io/vsphere-volume",  TRUE,  TRUE,  TRUE,  FALSE, TRUE,  0 },
+    {"iscsi",                "kubernetes.io/iscsi",           TRUE,  TRUE,  TRUE,  FALSE, TRUE,  0 },
+    {"fc",                   "kubernetes.io/fc",              TRUE,  TRUE,  TRUE,  FALSE, TRUE,  0 },
+    {"local",                "kubernetes.io/local-volume",    FALSE, TRUE,  TRUE,  FALSE, TRUE,  0 },
+    {"nfs",                  "kubernetes.io/nfs",             FALSE, FALSE, FALSE, FALSE, TRUE,  0 },
+    {"hostPath",             "kubernetes.io/host-path",       FALSE, FALSE, FALSE, FALSE, FALSE, 0 },
+    {"flocker",              "kubernetes.io/flocker",         FALSE, FALSE, FALSE, FALSE, FALSE, 25},
+    {"quobyte",              "kubernetes.io/quobyte",         FALSE, FALSE, FALSE, FALSE, TRUE,  25},
+    {"scaleIO",              "kubernetes.io/scaleio",         FALSE, FALSE, FALSE, FALSE, FALSE, 22},
+    {"storageos",            "kubernetes.io/storageos",       FALSE, FALSE, FALSE, FALSE, FALSE, 25},
+    {"photonPersistentDisk", "kubernetes.io/photon-pd",       FALSE, FALSE, FALSE, FALSE, TRUE,  16},
 };
 
 const VolumePlugin volume_plugin_flex_mounts_only = {
-    "flexVolume", "kubernetes.io/flexvolume", FALSE, FALSE, FALSE, FALSE, 0};
+    "flexVolume", "kubernetes.io/flexvolume", FALSE, FALSE, FALSE, FALSE, FALSE, 0};
 
 const VolumePlugin *
 volume_plugin_find(const VolumeSource *source)
@@ -101,7 +101,7 @@ volume_mount_options(Strings *strings, const Volume *volume, const StringList *s
         g_auto(GStrv) words = g_strsplit(annotation, ",", -1);
         for (unsigned i = 0; words[i] != NULL; i++) {
             const char *word = strings_intern(strings, words[i]);
-            options = add_options(options, &word, 1);
+            options = add_options(options, &word, word[0] == '\0' ? 0 : 1);
         }
     } else if (own != NULL) {
         options = add_options(options, own->items, own->n_items);

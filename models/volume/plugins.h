@@ -13,7 +13,8 @@ typedef struct {
     gboolean device_mountable; /* mounted once per node, then into each pod */
     gboolean node_expandable;  /* a mount looks whether the claim has grown (KVM-54) */
     gboolean is_inline;        /* for volumes that stand in a pod (CSP-4) */
-    int gone;                  /* release 1.gone is without it (INT-42); 0: none is */
+    gboolean takes_options; /* SupportsMountOption(): others refuse a mount with any (KVM-41.2) */
+    int gone;               /* release 1.gone is without it (INT-42); 0: none is */
 } VolumePlugin;
 
 /* Of a FlexVolume driver whose init says that it does not attach (FLX-33) */

@@ -10,7 +10,8 @@
 #include "models/metrics/metrics.h"
 #include "node-world.h"
 
-/* SELinux labels of two pods that share a volume: what the metrics of the kubelet tell (CSP-28). */
+/* Options of mounts: SELinux labels of two pods that share a volume, and what the metrics of the
+ * kubelet tell (CSP-28); and options that a plugin does not take. */
 
 static gboolean
 enforce(Object *object, const void *arg)
@@ -86,10 +87,67 @@ pods_share_a_volume(void **state)
     }
 }
 
+/* KVM-41.2 */
+typedef struct {
+    const char *plugin;
+    const char *annotation, *option; /* NULL: none */
+    gboolean is_mounted;
+} OptionsCase;
+
+static const OptionsCase options_cases[] = {
+    {"hostPath",       NULL,   NULL,   TRUE },
+    {"hostPath",       NULL,   "sync", FALSE},
+    {"hostPath",       "sync", NULL,   FALSE},
+    {"hostPath",       "",     "sync", TRUE }, /* the annotation counts, and lists none */
+    {"portworxVolume", "a,b",  NULL,   FALSE},
+    {"nfs",            "a,b",  "sync", TRUE },
+    {"local",          "a,b",  "sync", TRUE },
+};
+
+static gboolean
+add_options(Object *object, const void *arg)
+{
+    const OptionsCase *row = arg;
+
+    if (row->annotation != NULL)
+        object_set_annotation(object, "volume.beta.kubernetes.io/mount-options", row->annotation);
+    VOLUME(object)->mount_options = row->option == NULL ? NULL : string_list_new(&row->option, 1);
+    return TRUE;
+}
+
+static void
+mount_options_that_the_plugin_does_not_take(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(options_cases); i++) {
+        g_autoptr(World) world = world_new(&(WorldOptions){.seed = 1});
+        OptionsCase row = options_cases[i];
+
+        row.annotation = row.annotation == NULL ? NULL : world_intern(world, row.annotation);
+        row.option = row.option == NULL ? NULL : world_intern(world, row.option);
+        node_world_add_volume(world, "v", row.plugin);
+        world_edit(world, KIND_VOLUME, "v", add_options, &row);
+        node_world_start(world);
+        node_world_add_pod(world, "p", "a", "v");
+        node_world_run_for(world, 2 * SIM_SECOND);
+        g_autofree char *events = world_events(world, world_key(world, KIND_POD, "p"));
+        if (row.is_mounted)
+            assert_true(pod_is_ready(node_world_pod(world, "p")));
+        else
+            assert_string_equal(events,
+                                "FailedMount x3: MountVolume.MountOptionSupport check failed for "
+                                "volume \"v\" : mount options are not supported for this "
+                                "volume type");
+    }
+}
+
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(pods_share_a_volume)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pods_share_a_volume),
+        cmocka_unit_test(mount_options_that_the_plugin_does_not_take),
+    };
 
     return cmocka_run_group_tests_name("kubelet/labels", tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "attacher.h"
 
+#include "models/api/migration/migration.h"
 #include "models/timing/waits.h"
 
 /* EA-25 to EA-27: the driver's list of publications is compared with the attachments. Each
@@ -16,11 +17,29 @@ list_entries(ExternalAttacher *self, const CsiResponse *response)
 }
 
 static gboolean
-is_published(const ExternalAttacher *self, const Volume *volume, const char *node_id)
+is_listed(const ExternalAttacher *self, const char *handle, const char *node_id)
 {
-    const StringList *nodes = g_hash_table_lookup(self->published, volume->source->handle);
+    const StringList *nodes = handle == NULL ? NULL : g_hash_table_lookup(self->published, handle);
 
     return nodes != NULL && string_list_has(nodes, node_id);
+}
+
+/* EA-41: a driver may list a volume of an in-tree plugin under its whole handle; modelled ones keep
+ * the handle that they were given. Returns: FALSE: the handle cannot be completed (MIG-35) */
+static gboolean
+is_published(const ExternalAttacher *self,
+             const VolumeSource *source,
+             const char *node_id,
+             gboolean *published)
+{
+    *published = is_listed(self, source->handle, node_id);
+    if (source->in_tree == NULL)
+        return TRUE;
+    g_autofree char *handle =
+        in_tree_plugin_repair_handle(source->in_tree, source->handle, node_id, NULL);
+    if (handle != NULL && !*published)
+        *published = is_listed(self, strings_find(self->base.strings, handle), node_id);
+    return handle != NULL;
 }
 
 /* Returns: (borrowed): the node's name for the driver of the attachment, ours or another (EA-27);
@@ -51,9 +70,11 @@ compare_all(ExternalAttacher *self)
         const Volume *volume = attachment->inline_volume != NULL
                                    ? VOLUME_CONST(attachment->inline_volume)
                                    : attacher_find_volume(self, attachment->volume_name);
+        gboolean published;
         if (node_id == NULL || volume == NULL || volume->source == NULL ||
             volume->source->handle == NULL ||
-            is_published(self, volume, node_id) == attachment->attached)
+            !is_published(self, volume->source, node_id, &published) ||
+            published == attachment->attached)
             continue;
         g_hash_table_add(self->forced, (void *)object->key);
         g_ptr_array_add(differ, (void *)object->key);

@@ -23,24 +23,6 @@ has_attributes_class(const char *name)
     return attributes_class_or_empty(name)[0] != '\0';
 }
 
-static gboolean
-is_excluded(const MatchQuery *query, const Volume *volume)
-{
-    for (unsigned i = 0; i < query->n_excluded; i++)
-        if (query->excluded[i] == volume->meta.key)
-            return TRUE;
-    return FALSE;
-}
-
-static gboolean
-node_reaches(const MatchQuery *query, const Volume *volume)
-{
-    if (!query->has_node || volume->node_affinity == NULL)
-        return TRUE;
-    /* The node that is asked about has labels but no name (VB-30). */
-    return node_selector_matches(volume->node_affinity, query->node_labels, NULL);
-}
-
 /* A size too large for capacity_bytes, in units of 10^18 bytes. Only tests of Kubernetes have such
  * volumes. */
 static double
@@ -113,7 +95,7 @@ judge_free_volume(const MatchQuery *query, const Volume *volume, const char **ru
 {
     const Claim *claim = query->claim;
 
-    if (query->delayed && !query->has_node)
+    if (query->delayed)
         return because(MATCH_SKIP, "PVC-32.9", rule);
     if (volume->phase != VOLUME_AVAILABLE)
         return because(MATCH_SKIP, "PVC-32.10", rule);
@@ -121,9 +103,6 @@ judge_free_volume(const MatchQuery *query, const Volume *volume, const char **ru
         return because(MATCH_SKIP, "PVC-32.11", rule);
     if (strcmp(claim_class(claim), volume_class(volume)) != 0)
         return because(MATCH_SKIP, "PVC-32.12", rule);
-    if (query->has_node && (!node_reaches(query, volume) ||
-                            !access_modes_include(volume->access_modes, claim->access_modes)))
-        return because(MATCH_SKIP, "PVC-32.13", rule);
     return because(MATCH_CANDIDATE, "PVC-32.14", rule);
 }
 
@@ -133,8 +112,6 @@ volume_match_judge(const MatchQuery *query, const Volume *volume, const char **r
     const Claim *claim = query->claim;
     gboolean is_reserved = volume->claim_ref.claim != NULL && volume_is_bound_to(volume, claim);
 
-    if (is_excluded(query, volume))
-        return because(MATCH_SKIP, "PVC-32.1", rule);
     if (volume->claim_ref.claim != NULL && !is_reserved)
         return because(MATCH_SKIP, "PVC-32.2", rule);
     if (!volume_holds(volume, claim))
@@ -149,45 +126,8 @@ volume_match_judge(const MatchQuery *query, const Volume *volume, const char **r
     if (object_is_deleted(&volume->meta))
         return because(MATCH_SKIP, "PVC-32.6", rule);
     if (is_reserved)
-        return because(node_reaches(query, volume) ? MATCH_RESERVED : MATCH_NOWHERE, "PVC-32.8",
-                       rule);
+        return because(MATCH_RESERVED, "PVC-32.8", rule);
     return judge_free_volume(query, volume, rule);
-}
-
-/* The smallest wins, however large it is (PVC-35); the name decides between equals, so that the
- * order of the offers does not. */
-static gboolean
-is_better(const Volume *volume, const Volume *best)
-{
-    int order = best == NULL ? -1 : volume_compare_capacity(volume, best);
-
-    if (order != 0)
-        return order < 0;
-    return strcmp(object_name(&volume->meta), object_name(&best->meta)) < 0;
-}
-
-gboolean
-volume_match_offer(VolumeMatch *self, const Volume *volume)
-{
-    MatchVerdict verdict = volume_match_judge(self->query, volume, NULL);
-
-    switch (verdict) {
-    case MATCH_SKIP:
-        return TRUE;
-    case MATCH_CANDIDATE:
-        if (is_better(volume, self->volume))
-            self->volume = volume;
-        return TRUE;
-    case MATCH_RESERVED:
-        self->volume = volume;
-        return FALSE;
-    case MATCH_NOWHERE:
-    case MATCH_REFUSED:
-        self->refused = verdict == MATCH_REFUSED;
-        self->volume = NULL;
-        return FALSE;
-    }
-    g_assert_not_reached();
 }
 
 const char *

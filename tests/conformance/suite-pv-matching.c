@@ -2,11 +2,13 @@
 #include "models/api/fields.h"
 #include "models/pv-controller/cache.h"
 #include "models/volume/matching.h"
-#include "tests/conformance/engine.h"
+#include "tests/conformance/compare.h"
+#include "tests/conformance/scheduler-case.h"
 
 #include <string.h>
 
-/* Which volume a claim takes: pure functions of claims, volumes and nodes. */
+/* Which volume a claim takes: as the PV controller searches, and as the scheduler does for a node.
+ */
 
 /* The claim or volume of a bare spec. */
 static Object *
@@ -108,28 +110,164 @@ node_labels_of(Case *self)
     return map;
 }
 
-static void
-run_find_matching(Case *self)
+/* ---- With a node: the scheduler's search ---- */
+
+/* Names are keys here, and the recorded lists have two volumes of one name: the later one is called
+ * "NAME~2". */
+static json_t *
+with_names_of_their_own(const json_t *manifests)
 {
-    g_autoptr(GPtrArray) volumes = case_objects(self, "initial.volumes", KIND_VOLUME);
-    g_autoptr(GPtrArray) excluded = g_ptr_array_new();
-    const Claim *claim = claim_of(self);
-    MatchQuery query = query_of(self, claim);
-    VolumeMatch match = {.query = &query};
+    json_t *named = json_deep_copy(manifests), *names = json_object(), *manifest;
+    size_t i;
+
+    json_array_foreach(named, i, manifest) {
+        json_t *metadata = json_object_get(manifest, "metadata");
+        const char *name = json_path_string(manifest, "metadata.name");
+        json_int_t n = json_integer_value(json_object_get(names, name)) + 1;
+        json_object_set_new(names, name, json_integer(n));
+        if (n > 1)
+            json_object_set_new(metadata, "name",
+                                json_sprintf("%s~%" JSON_INTEGER_FORMAT, name, n));
+    }
+    json_decref(names);
+    return named;
+}
+
+static gboolean
+is_excluded(Case *self, const json_t *volume)
+{
     const json_t *name;
     size_t i;
 
     json_array_foreach(case_get(self, "args.excluded_volumes"), i, name)
-        g_ptr_array_add(excluded, case_key(self, KIND_VOLUME, json_string_value(name)));
-    query.has_node = case_get(self, "initial.node") != NULL;
-    query.node_labels = node_labels_of(self);
-    query.excluded = (const ObjectKey *const *)excluded->pdata;
-    query.n_excluded = excluded->len;
-    for (unsigned k = 0; k < volumes->len; k++)
-        if (!volume_match_offer(&match, volumes->pdata[k]))
-            break;
-    expect_volume(self, match.refused, match.volume);
+        if (g_strcmp0(json_string_value(name), json_path_string(volume, "metadata.name")) == 0)
+            return TRUE;
+    return FALSE;
 }
+
+/* A claim that takes this very volume, before the case's own claim as it asks for less. Its name is
+ * the volume's. */
+static json_t *
+taker_of(json_t *volume, const char *namespace)
+{
+    const json_t *spec = json_object_get(volume, "spec");
+    json_t *claim = json_pack("{s:{s:O, s:s}, s:{s:{s:{s:s}}, s:{s:{s:O}}}}", "metadata", "name",
+                              json_path_get(volume, "metadata.name"), "namespace", namespace,
+                              "spec", "resources", "requests", "storage", "1", "selector",
+                              "matchLabels", "taker", json_path_get(volume, "metadata.name"));
+    static const char *const same[] = {"storageClassName", "volumeAttributesClassName",
+                                       "volumeMode", "accessModes"};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(same); i++)
+        if (json_object_get(spec, same[i]) != NULL)
+            json_object_set(json_object_get(claim, "spec"), same[i],
+                            json_object_get(spec, same[i]));
+    json_t *labels = json_pack("{s:O}", "taker", json_path_get(volume, "metadata.name"));
+    json_object_set_new(json_object_get(volume, "metadata"), "labels", labels);
+    return claim;
+}
+
+static void
+import_claim(Case *self, json_t *manifest, json_t *volumes)
+{
+    Object *claim = case_object(self, manifest, KIND_CLAIM);
+
+    case_import_object(self, claim, CASE_INFORMER);
+    json_array_append_new(
+        volumes, json_pack("{s:{s:s}}", "persistentVolumeClaim", "claimName", object_name(claim)));
+}
+
+/* Returns: the pod's volumes: of the case's claim, then of those that take excluded volumes */
+static json_t *
+import_for_search(Case *self)
+{
+    const json_t *manifest = case_get(self, "args.claim");
+    json_t *class = json_pack(
+        "{s:{s:O}, s:s, s:s}", "metadata", "name", json_path_get(manifest, "spec.storageClassName"),
+        "provisioner", "kubernetes.io/no-provisioner", "volumeBindingMode",
+        case_flag(self, "args.delay_binding") ? "WaitForFirstConsumer" : "Immediate");
+    json_t *volumes = with_names_of_their_own(case_get(self, "initial.volumes")), *volume;
+    json_t *of_pod = json_array();
+    size_t i;
+
+    case_import_object(self, case_object(self, class, KIND_STORAGE_CLASS), CASE_INFORMER);
+    import_claim(self, (json_t *)manifest, of_pod);
+    json_array_foreach(volumes, i, volume) {
+        if (is_excluded(self, volume)) {
+            json_t *taker = taker_of(volume, claim_of(self)->meta.key->namespace);
+            import_claim(self, taker, of_pod);
+            json_decref(taker);
+        }
+        case_import_object(self, case_object(self, volume, KIND_VOLUME), CASE_INFORMER);
+    }
+    json_decref(class);
+    json_decref(volumes);
+    return of_pod;
+}
+
+/* Returns: what the scheduler found for the claim on the node; NULL: nothing */
+static const Volume *
+found_by_scheduler(Case *self, const Cycle *cycle, const ObjectKey *key)
+{
+    const Volume *found = NULL;
+    unsigned n_taken = 0;
+
+    for (unsigned i = 0; i < cycle->choices->len; i++) {
+        const VolumeChoice *choice = &g_array_index(cycle->choices, VolumeChoice, i);
+        if (!volume_choice_is_static(choice))
+            continue;
+        if (choice->claim == key)
+            found = VOLUME_CONST(choice->chosen);
+        else if (strcmp(choice->claim->name, object_name(choice->chosen)) != 0)
+            case_fail(self, "%s is not excluded", choice->claim->name);
+        else
+            n_taken++;
+    }
+    if (n_taken != cycle->claims->len - 1)
+        case_fail(self, "%u of the excluded volumes are free", cycle->claims->len - 1 - n_taken);
+    return found;
+}
+
+/* The names as the case has them. */
+static const Volume *
+with_its_own_name(Case *self, const Volume *volume)
+{
+    const char *end = volume == NULL ? NULL : strchr(object_name(&volume->meta), '~');
+
+    if (end == NULL)
+        return volume;
+    g_autofree char *name =
+        g_strndup(object_name(&volume->meta), (gsize)(end - object_name(&volume->meta)));
+    json_t *manifest = json_pack("{s:{s:s}}", "metadata", "name", name);
+    volume = VOLUME_CONST(case_object(self, manifest, KIND_VOLUME));
+    json_decref(manifest);
+    return volume;
+}
+
+static void
+run_find_matching(Case *self)
+{
+    if (case_get(self, "initial.node") == NULL) { /* so it is the controller who asks */
+        run_best_match(self);
+        return;
+    }
+    Cycle *cycle = scheduler_case_new(self)->cycle;
+    json_t *pod =
+        json_pack("{s:{s:s}, s:{s:o}}", "metadata", "namespace",
+                  claim_of(self)->meta.key->namespace, "spec", "volumes", import_for_search(self));
+    const NodeInfo *node = scheduler_case_node(self, case_get(self, "initial.node"));
+
+    cycle_begin(cycle, scheduler_case_pod(self, pod, 0), 1);
+    Verdict verdict = volume_binding_pre_filter(cycle);
+    if (verdict == VERDICT_OK || verdict == VERDICT_ANY_NODE)
+        verdict = volume_binding_filter(cycle, node);
+    gboolean failed = verdict == VERDICT_ERROR;
+    const Volume *found = failed ? NULL : found_by_scheduler(self, cycle, claim_of(self)->meta.key);
+    expect_volume(self, failed, with_its_own_name(self, found));
+    json_decref(pod);
+}
+
+/* ---- Pure functions ---- */
 
 static void
 run_mode_mismatch(Case *self)

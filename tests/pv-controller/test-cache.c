@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/pv-controller/cache.h"
 #include "sim/random.h"
+#include "tests/lib/plain-search.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -107,7 +108,6 @@ search_everything(const World *world, const MatchQuery *query)
 {
     for (unsigned n = 1; n <= 4; n++)
         for (uint32_t modes = 1; modes < 16; modes++) {
-            VolumeMatch match = {.query = query};
             const Volume *sorted[N_VOLUMES];
             unsigned n_sorted = 0;
             if (n_modes(modes) != n || !access_modes_include(modes, query->claim->access_modes))
@@ -123,11 +123,10 @@ search_everything(const World *world, const MatchQuery *query)
                     sorted[place] = sorted[place - 1];
                 sorted[place] = volume;
             }
-            for (unsigned i = 0; i < n_sorted; i++)
-                if (!volume_match_offer(&match, sorted[i]))
-                    break;
-            if (match.volume != NULL)
-                return match.volume;
+            gboolean refused;
+            const Volume *found = plain_search(query, sorted, n_sorted, &refused);
+            if (found != NULL)
+                return found;
         }
     return NULL;
 }

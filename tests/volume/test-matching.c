@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/volume/matching.h"
+#include "tests/lib/plain-search.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,7 +45,6 @@ typedef struct {
         uint32_t access_modes, volume_mode;
         const char *class_name, *attributes_class;
         const char *kind; /* its selector */
-        const char *node_zone, *excluded;
         gboolean delayed, attributes_classes;
     } claim;
     VolumeSpec volumes[VOLUMES_MAX];
@@ -60,6 +59,7 @@ static const MatchCase cases[] = {
     {"takes the only one", {0}, {PV("a", 5)}, "a", "PVC-32.14"},
     {"takes the smallest", {0}, {PV("a", 10), PV("b", 6), PV("c", 7)}, "b", NULL},
     {"of equals the first by name", {0}, {PV("c", 6), PV("a", 6), PV("b", 6)}, "a", NULL},
+    /* PVC-35 */
     {"there is no upper limit", {.gib = 1}, {PV("a", 1024)}, "a", NULL},
     {"too small", {0}, {PV("a", 4)}, NULL, "PVC-32.3"},
     {"another claim's", {0}, {PV("a", 5, .reference = OTHERS), PV("b", 9)}, "b", "PVC-32.2"},
@@ -92,18 +92,6 @@ static const MatchCase cases[] = {
     {"no class takes none with a class", {0}, {PV("a", 5, .class_name = "fast")}, NULL,
      "PVC-32.12"},
     {"without a node affinity does not matter", {0}, {PV("a", 5, .zone = "z1")}, "a", NULL},
-    {"node: reaches", {.node_zone = "z1"}, {PV("a", 5, .zone = "z2"), PV("b", 6, .zone = "z1")},
-     "b", "PVC-32.13"},
-    {"node: a volume without affinity is everywhere", {.node_zone = "z1"}, {PV("a", 5)}, "a", NULL},
-    {"node: late binding takes free ones", {.node_zone = "z1", .delayed = TRUE}, {PV("a", 5)}, "a",
-     NULL},
-    {"node: reserved elsewhere, so none at all", {.node_zone = "z1"},
-     {PV("a", 5, .reference = OURS, .zone = "z2"), PV("b", 5)}, NULL, "PVC-32.8"},
-    {"node: access modes", {.node_zone = "z1", .access_modes = ACCESS_RWX}, {PV("a", 5)}, NULL,
-     "PVC-32.13"},
-    {"node: reserved, access modes do not matter", {.node_zone = "z1", .access_modes = ACCESS_RWX},
-     {PV("a", 5, .reference = OURS)}, "a", "PVC-32.8"},
-    {"excluded", {.node_zone = "z1", .excluded = "a"}, {PV("a", 5), PV("b", 7)}, "b", "PVC-32.1"},
     {"attributes class, gate off: not this volume", {0},
      {PV("a", 5, .attributes_class = "gold"), PV("b", 6)}, "b", "PVC-32.5"},
     {"attributes class, gate off: not this claim", {.attributes_class = "gold"}, {PV("a", 5)}, "!",
@@ -121,8 +109,6 @@ typedef struct {
     Volume *volumes[VOLUMES_MAX];
     unsigned n_volumes;
     MatchQuery query;
-    const ObjectKey *excluded;
-    StringMap *node_labels;
 } Fixture;
 
 static const char *
@@ -216,16 +202,8 @@ fixture_init(Fixture *fixture, const MatchCase *row)
     claim_build(fixture, row);
     for (unsigned i = 0; i < VOLUMES_MAX && row->volumes[i].name != NULL; i++)
         fixture->volumes[fixture->n_volumes++] = volume_build(fixture, &row->volumes[i]);
-    if (row->claim.excluded != NULL)
-        fixture->excluded = objects_key(fixture->objects, KIND_VOLUME, NULL, row->claim.excluded);
-    if (row->claim.node_zone != NULL)
-        fixture->node_labels = one_pair(fixture, "zone", row->claim.node_zone);
     fixture->query = (MatchQuery){
         .claim = fixture->claim,
-        .has_node = row->claim.node_zone != NULL,
-        .node_labels = fixture->node_labels,
-        .excluded = &fixture->excluded,
-        .n_excluded = fixture->excluded != NULL,
         .delayed = row->claim.delayed,
         .attributes_classes = row->claim.attributes_classes,
     };
@@ -237,7 +215,6 @@ fixture_clear(Fixture *fixture)
     for (unsigned i = 0; i < fixture->n_volumes; i++)
         object_unref(&fixture->volumes[i]->meta);
     object_unref(&fixture->claim->meta);
-    string_map_unref(fixture->node_labels);
     objects_free(fixture->objects);
 }
 
@@ -245,14 +222,13 @@ fixture_clear(Fixture *fixture)
 static const char *
 search(const Fixture *fixture, unsigned first)
 {
-    VolumeMatch match = {.query = &fixture->query};
+    const Volume *volumes[VOLUMES_MAX];
+    gboolean refused;
 
     for (unsigned i = 0; i < fixture->n_volumes; i++)
-        if (!volume_match_offer(&match, fixture->volumes[(first + i) % fixture->n_volumes]))
-            break;
-    if (match.refused)
-        return "!";
-    return match.volume == NULL ? NULL : object_name(&match.volume->meta);
+        volumes[i] = fixture->volumes[(first + i) % fixture->n_volumes];
+    const Volume *found = plain_search(&fixture->query, volumes, fixture->n_volumes, &refused);
+    return refused ? "!" : found == NULL ? NULL : object_name(&found->meta);
 }
 
 static void

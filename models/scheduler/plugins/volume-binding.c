@@ -144,9 +144,9 @@ compare_volumes(gconstpointer a, gconstpointer b)
 {
     const Volume *first = *(const Volume *const *)a, *second = *(const Volume *const *)b;
 
-    if (first->capacity_bytes != second->capacity_bytes)
-        return first->capacity_bytes < second->capacity_bytes ? -1 : 1;
-    return strcmp(first->meta.key->name, second->meta.key->name);
+    int order = volume_compare_capacity(first, second);
+
+    return order != 0 ? order : strcmp(first->meta.key->name, second->meta.key->name);
 }
 
 /* One volume of the claim's class, judged by all but the node. Returns: FALSE: the search ends */
@@ -163,10 +163,9 @@ offer_volume(Cycle *cycle, CycleClaim *claim, const MatchQuery *query, const Obj
         claim->refused = TRUE;
         return FALSE;
     case MATCH_RESERVED:
-    case MATCH_NOWHERE:
         claim->reserved = volume;
         return FALSE;
-    case MATCH_CANDIDATE:
+    case MATCH_CANDIDATE: /* PVC-32.13 */
         if (access_modes_include(volume->access_modes, claim->claim->access_modes))
             g_ptr_array_add(cycle->candidates, (void *)volume);
         return TRUE;
@@ -582,6 +581,7 @@ check_bound_claims(const Cycle *cycle, const NodeInfo *node)
     return 0;
 }
 
+/* PVC-32.1: by another claim of the pod. */
 static gboolean
 is_taken(const Cycle *cycle, const Volume *volume)
 {
@@ -598,7 +598,7 @@ match_on_node(const Cycle *cycle, const CycleClaim *claim, const NodeInfo *node)
 {
     const StringMap *labels = node->node->meta.labels;
 
-    if (claim->reserved != NULL && !is_taken(cycle, claim->reserved))
+    if (claim->reserved != NULL) /* PVC-32.8: no other claim can take it */
         return node_selector_matches(claim->reserved->node_affinity, labels, NULL) ? claim->reserved
                                                                                    : NULL;
     unsigned first = claim->first_best == NO_BEST || node->place == NO_PLACE

@@ -3,6 +3,7 @@
 
 #include "portable-math.h"
 #include "random-internal.h"
+#include "sim/sim-test.h"
 
 #include <string.h>
 

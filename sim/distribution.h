@@ -38,8 +38,6 @@ struct SimDistArg {
  */
 SimDist *sim_dist_new(const char *kind, const SimDistArg *args, unsigned n_args, GError **error);
 SimDist *sim_dist_new_constant(SimTime value);
-SimDist *sim_dist_new_uniform(SimTime low, SimTime high);
-SimDist *sim_dist_new_lognormal(SimTime median, double sigma, SimTime shift);
 /**
  * sim_dist_tabulate:
  * For distributions that are drawn from very often: 512 quantiles with straight lines between them,
@@ -56,8 +54,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(SimDist, sim_dist_unref)
 SimTime sim_dist_quantile(const SimDist *self, double u);
 /* sim_dist_quantile() at the uniform number of this key. */
 SimTime sim_dist_draw(const SimDist *self, SimStream stream, uint64_t entity, uint64_t n);
-double sim_dist_mean(const SimDist *self); /* ns, with the shift, without the bounds except those of
-                                              a normal; infinity if there is no mean */
 
 /* Comma-separated names of all kinds, for messages; static. */
 const char *sim_dist_kinds(void);

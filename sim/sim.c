@@ -3,6 +3,7 @@
 
 #include "event-queue.h"
 #include "sim-internal.h"
+#include "sim/sim-test.h"
 #include "trace-internal.h"
 
 /* Orders of ticks end here. */

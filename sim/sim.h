@@ -56,7 +56,6 @@ uint64_t sim_events_fired(const Sim *self);
 /* A short cut comes to the same with @n events less. They count as fired, so that results do not
  * tell whether it was taken. */
 void sim_count_left_out(Sim *self, unsigned n);
-uint64_t sim_events_left_out(const Sim *self);
 uint32_t sim_events_pending(const Sim *self); /* without the cancelled */
 
 /**
@@ -111,7 +110,6 @@ gboolean sim_step(Sim *self);
 /* Fires at most @n_max events, none later than @end; the clock stays at the last. Returns: how many
  * were fired */
 unsigned sim_step_until(Sim *self, SimTime end, unsigned n_max);
-void sim_stop(Sim *self); /* called within an event: sim_run_until() returns after that event */
 SimTime sim_next_event_at(const Sim *self); /* SIM_TIME_MAX: none */
 
 /* A pending event. */

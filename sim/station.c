@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "station.h"
+#include "sim/sim-test.h"
 
 #define CAPACITY_MIN 16 /* a power of two */
 

@@ -22,5 +22,3 @@ void sim_station_done(SimStation *self); /* one server is free again: the next s
 gboolean sim_station_withdraw(SimStation *self,
                               /* removes it from the queue; FALSE: it is not in the queue */
                               const void *job);
-unsigned sim_station_busy(const SimStation *self);
-unsigned sim_station_queued(const SimStation *self);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/sim-test.h"
 #include "trace-internal.h"
 
 #include <string.h>

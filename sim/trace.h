@@ -29,16 +29,7 @@ SimTrace *sim_trace_new(SimCold *cold);
 void sim_trace_free(SimTrace *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(SimTrace, sim_trace_free)
 
-/**
- * sim_trace_add:
- * Returns: a new entry; the parent itself if no time has passed since (an entry without length
- * tells nothing)
- */
-SimCauseId
-sim_trace_add(SimTrace *self, SimCauseId parent, SimTime at, SimWait wait, uint16_t detail);
-
 /* Slow: for many entries see SimTraceReader. */
-SimCause sim_trace_get(const SimTrace *self, SimCauseId id);
 uint32_t sim_trace_length(const SimTrace *self);
 
 /* Labels: names for details, numbered from 1 in the order in which they come; the same text has the

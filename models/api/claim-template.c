@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/api/api-test.h"
 #include "pod-private.h"
 
 /* Claims of StatefulSets and of ephemeral volumes: labels and annotations, and the claim's spec. */

@@ -135,7 +135,7 @@ field_int_parse(ApiParser *parser, const json_t *value, void *field)
         *(int32_t *)field = (int32_t)number;
 }
 
-json_t *
+static json_t *
 field_int_to_json(const void *field)
 {
     return json_integer(*(const int32_t *)field);

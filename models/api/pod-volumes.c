@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "migration/migration.h"
+#include "models/api/api-test.h"
 #include "pod-private.h"
 
 /* The volumes of a pod that are claims, and the mounts that use them. */

@@ -167,8 +167,6 @@ typedef struct {
 #define POD(object) ((Pod *)(object))
 #define POD_CONST(object) ((const Pod *)(object))
 
-PodVolumes *pod_volumes_new(const PodVolume *items,
-                            unsigned n); /* takes the templates; NULL if none */
 /* Also with @n_inline inline volumes behind the claims: takes their sources. */
 PodVolumes *pod_volumes_new_with_inline(const PodVolume *items, unsigned n, unsigned n_inline);
 /* Returns: (owned): the items of a list (nullable) as the functions above take them, to be changed
@@ -187,9 +185,6 @@ Object *
 pod_volume_as_volume(Objects *objects, const PodVolume *self, const struct Release *release);
 PodVolumes *pod_volumes_ref(const PodVolumes *self);
 void pod_volumes_unref(PodVolumes *self);
-
-ClaimTemplates *claim_templates_new(const ClaimTemplate *items,
-                                    unsigned n); /* takes the items; NULL if none */
 
 /* Replaces the spec and the volumes (nullable), with a reference to each. */
 void pod_set_spec(Pod *self, const PodSpec *spec, const PodVolumes *volumes);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "release.h"
+#include "models/api/api-test.h"
 
 #include <string.h>
 

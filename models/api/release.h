@@ -27,8 +27,6 @@ typedef struct {
 const FeatureGate *feature_gate_find(const char *name);
 /* All gates, sorted by name. Returns: (borrowed): NULL: @i is behind the last */
 const FeatureGate *feature_gate_at(unsigned i);
-/* Returns: (borrowed): "beta, on" */
-const char *feature_gate_state_text(unsigned state);
 
 /**
  * release_has_gate:

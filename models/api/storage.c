@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "fields.h"
+#include "models/api/api-test.h"
 
 static const FieldType binding_mode_type = {FIELD_WORDS("Immediate", "WaitForFirstConsumer")};
 

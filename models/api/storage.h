@@ -66,8 +66,6 @@ typedef struct {
     CsiNodeDrivers *drivers; /* NULL: none */
 } CsiNode;
 
-CsiNodeDrivers *csi_node_drivers_new(const CsiNodeDriver *items,
-                                     unsigned n); /* takes topology keys */
 /* Returns: (borrowed): NULL if the driver is not on the node; @self may be NULL */
 const CsiNodeDriver *csi_node_find_driver(const CsiNode *self, const char *driver);
 /* Adds or replaces (@entry, topology keys taken), or removes (@entry NULL). Returns: whether it

@@ -2,6 +2,7 @@
 #include "apiserver-private.h"
 #include "checks.h"
 #include "models/api/quota/quota.h"
+#include "models/apiserver/apiserver-test.h"
 #include "service-account.h"
 
 ApiServer *

@@ -157,7 +157,6 @@ unsigned api_server_count(const ApiServer *self, ObjectKind kind);
 uint64_t api_server_resource_version(const ApiServer *self);
 Objects *
 api_server_objects(const ApiServer *self); /* (borrowed): the strings and keys of the run */
-uint64_t api_server_n_requests(const ApiServer *self, ApiVerb verb);
 
 typedef enum {
     WATCH_ADDED,
@@ -202,7 +201,6 @@ void api_server_observe_requests(ApiServer *self, ApiRequestObserver observer, v
 /* For faults and tests: called before a client's request is carried out; not for Events. Returns:
  * API_OK, or the code of a refusal with words in @message */
 typedef ApiCode (*ApiFault)(void *data, const ApiRequest *request, GString *message);
-void api_server_set_fault(ApiServer *self, ApiFault fault, void *data);
 
 /* ---- Trouble (trouble.c). It costs nothing until the first time. ---- */
 
@@ -215,8 +213,6 @@ gboolean api_server_is_down(const ApiServer *self);
 void api_server_set_slowness(ApiServer *self, double factor);
 /* Priority and fairness (API-90 to API-92) with @seats for all levels together; 0: no limit. */
 void api_server_set_seats(ApiServer *self, unsigned seats);
-/* How many requests were turned away with API_TOO_MANY. */
-uint64_t api_server_n_turned_away(const ApiServer *self);
 
 /* The watches of @entity (0: all) break: events are not delivered any more. Broken watches stay
  * broken. */

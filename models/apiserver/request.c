@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "apiserver-private.h"
 #include "checks.h"
+#include "models/apiserver/apiserver-test.h"
 
 /* The way of a request: it arrives, is committed, and is answered. */
 

@@ -5,6 +5,7 @@
 
 #include "models/api/claim.h"
 #include "models/api/fields.h"
+#include "models/apiserver/apiserver-test.h"
 
 #define CLASS_ANNOTATION "metadata.annotations." ANNOTATION_BETA_STORAGE_CLASS
 

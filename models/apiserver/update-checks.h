@@ -27,5 +27,3 @@ void check_volume_update(const json_t *before,
                          GPtrArray *errors);
 /* VAC-2. */
 void check_attributes_class_update(const json_t *before, const json_t *after, GPtrArray *errors);
-/* What holds of all kinds whose strategy asks for it: ValidateObjectMetaUpdate(). */
-void check_metadata_update(const json_t *before, const json_t *after, GPtrArray *errors);

@@ -49,8 +49,6 @@ extern const RuleTable adc_detach_rules, adc_attach_rules, adc_look_rules, adc_e
 
 gboolean adc_is_attachable(const AttachDetachController *self,
                            const VolumeSource *source); /* ADC-34 */
-/* The PersistentVolume of that key as the cache has it; @key NULL or not there: NULL */
-const Volume *adc_find_volume_spec(const AttachDetachController *self, const ObjectKey *key);
 /* The PersistentVolume of a volume as the cache has it, or its like of a volume that stands in a
  * pod. NULL: it is not known */
 const Volume *adc_spec_of(const AttachDetachController *self, const AttachVolume *volume);
@@ -91,8 +89,6 @@ void adc_plan_in_process(const AttachDetachController *self,
 void adc_reconciler_start(AttachDetachController *self);
 /* It has the taint out-of-service, and NodeOutOfServiceVolumeDetach is on (ADC-43). */
 gboolean node_is_out_of_service(const AttachDetachController *self, const Node *node);
-/* ADC-54: tells each pod that waits for the pair. */
-void adc_plan_multi_attach_error(const AttachDetachController *self, Plan *plan, AttachPair *pair);
 
 /* ---- operations.c: attach and detach ---- */
 

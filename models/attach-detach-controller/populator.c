@@ -73,7 +73,8 @@ keep_inline_spec(AttachVolume *volume, const Object *spec)
     set_spec(volume, VOLUME_CONST(spec));
 }
 
-const Volume *
+/* The PersistentVolume of that key as the cache has it; @key NULL or not there: NULL */
+static const Volume *
 adc_find_volume_spec(const AttachDetachController *self, const ObjectKey *key)
 {
     return key == NULL ? NULL : VOLUME_CONST(informer_get(self->volumes, key));

@@ -3,6 +3,7 @@
 #include "controller.h"
 #include "models/cluster/cluster.h"
 
+#include "models/attach-detach-controller/attach-detach-test.h"
 #include "sim/random.h"
 
 #include <string.h>

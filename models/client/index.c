@@ -2,7 +2,6 @@
 #include "index.h"
 
 #include "models/api/pod.h"
-#include "models/api/storage.h"
 #include "sim/pointer-map.h"
 
 #include <string.h>
@@ -289,11 +288,4 @@ index_pods_by_claim(InformerIndex *index, const Object *object, Objects *objects
 
     for (unsigned i = 0; pod->volumes != NULL && i < pod->volumes->n_items; i++)
         index_emit(index, pod_claim_key(objects, pod, &pod->volumes->items[i]));
-}
-
-void
-index_volumes_by_class(InformerIndex *index, const Object *object, Objects *objects)
-{
-    (void)objects;
-    index_emit(index, volume_class(VOLUME_CONST(object)));
 }

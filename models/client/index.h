@@ -5,7 +5,7 @@
 #include "sim/memory.h"
 
 /* An index of an informer: the objects of a value, like client-go's indexers: pods by node, pods by
- * claim, volumes by class. Values are addresses: interned strings or keys. */
+ * claim. Values are addresses: interned strings or keys. */
 typedef struct InformerIndex InformerIndex;
 /* Passes each value of @object to index_emit(). */
 typedef void (*InformerIndexFunc)(InformerIndex *index, const Object *object, Objects *objects);
@@ -22,7 +22,6 @@ const Object *const *informer_index_get(const InformerIndex *self, const void *v
 /* Indexes that several components use. */
 void index_pods_by_node(InformerIndex *index, const Object *object, Objects *objects);
 void index_pods_by_claim(InformerIndex *index, const Object *object, Objects *objects); /* by key */
-void index_volumes_by_class(InformerIndex *index, const Object *object, Objects *objects);
 
 /* ---- For the informer ---- */
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/client/client-test.h"
 #include "process-private.h"
 
 typedef struct {

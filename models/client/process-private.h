@@ -15,7 +15,3 @@ struct Process {
 
 Informer *informer_new(Process *process, ObjectKind kind, const char *filter);
 const char *informer_filter(const Informer *self);
-
-/* For tests of single syncs, and the informer: calls the handlers as for a watch event; the cache
- * stays as it is. */
-void informer_tell(Informer *self, const Object *before, const Object *after);

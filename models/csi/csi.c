@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "csi-backend.h"
+#include "models/csi/csi-test.h"
 
 #include <string.h>
 

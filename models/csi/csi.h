@@ -102,7 +102,6 @@ typedef enum {
     CSI_N_MODES,
 } CsiAccessMode;
 
-const char *csi_access_mode_name(CsiAccessMode mode); /* "SINGLE_NODE_WRITER" */
 gboolean csi_access_mode_is_single_node(CsiAccessMode mode);
 
 typedef enum {

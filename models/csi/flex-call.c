@@ -33,7 +33,8 @@ flex_call_method(FlexCall call)
     return calls[call].method;
 }
 
-const char *
+/* Returns: the name of a call of a FlexVolume driver; of others NULL */
+static const char *
 flex_call_name_of_method(CsiMethod method)
 {
     for (FlexCall i = 0; i < FLEX_N_CALLS; i++)

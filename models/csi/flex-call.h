@@ -23,8 +23,6 @@ typedef enum {
 
 const char *flex_call_name(FlexCall call); /* "waitforattach" */
 CsiMethod flex_call_method(FlexCall call);
-/* Returns: the name of a call of a FlexVolume driver; of others NULL */
-const char *flex_call_name_of_method(CsiMethod method);
 /* Of a call of this driver, as its caller names it: "NodePublishVolume", or "mount" of FlexVolume
  */
 const char *csi_call_name(const CsiDriver *driver, CsiMethod method);

@@ -3,6 +3,7 @@
 
 #include "models/cluster/cluster.h"
 #include "models/cluster/kube-controller-manager.h"
+#include "models/ephemeral-volume/ephemeral-volume-test.h"
 #include "models/plan/plan.h"
 #include "models/plan/rules.h"
 

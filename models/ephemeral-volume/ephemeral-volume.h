@@ -10,5 +10,3 @@ extern const ModelClass ephemeral_volume_class;
 /* ---- For tests of single syncs ---- */
 
 typedef struct Plan Plan;
-/* PlanDecide: one sync of a pod. */
-void ephemeral_volume_sync_pod(const void *component, Plan *plan);

@@ -6,6 +6,7 @@
 #include "models/api/migration/migration.h"
 #include "models/cluster/cluster.h"
 #include "models/cluster/kube-controller-manager.h"
+#include "models/expand-controller/expand-test.h"
 
 /* syncHandler() in pkg/controller/volume/expand/expand_controller.go. */
 

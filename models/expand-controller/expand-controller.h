@@ -6,6 +6,3 @@
 /* kube-controller-manager's expand controller. For volumes of a CSI driver it only tells that an
  * external controller expands them. */
 extern const ModelClass expand_controller_class;
-
-/* A PlanDecide: one sync of the claim; for tests. */
-void expand_controller_sync(const void *self, Plan *plan);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "attacher.h"
 
+#include "models/external-attacher/attacher-test.h"
 #include "models/volume/access-mode.h"
 
 /* ---- What is attached ---- */

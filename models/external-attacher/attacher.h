@@ -69,17 +69,6 @@ const Volume *attacher_volume_with_secret(const ExternalAttacher *self,
                                           const char **error);
 /* Whether this plan has read a secret with data in it. */
 gboolean attacher_has_secret(const Plan *plan);
-/* EA-14: whether a change queues the attachment. EA-7: a driver's name as a part of another name,
- * and the finalizer. EA-28: whether a volume may lose its finalizer. */
-gboolean attacher_queues_change(const Attachment *before, const Attachment *after);
-char *attacher_sanitize(const char *driver);
-char *attacher_finalizer(const char *driver);
-gboolean attacher_volume_has_work(const Object *volume, const char *finalizer);
-/* EA-19.5. Returns: FALSE with @error */
-gboolean attacher_capability(const ExternalAttacher *self,
-                             const Volume *volume,
-                             CsiCapability *capability,
-                             const char **error);
 
 /* ---- reconcile.c ---- */
 

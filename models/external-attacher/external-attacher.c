@@ -5,6 +5,7 @@
 
 #include "models/api/migration/migration.h"
 #include "models/api/secret.h"
+#include "models/external-attacher/attacher-test.h"
 #include "models/volume/access-mode.h"
 
 /* ---- What attaching and detaching share ---- */

@@ -42,9 +42,6 @@ void decide_claim(const void *self, Plan *plan);   /* key: of the volume to be *
 void decide_unsaved(const void *self, Plan *plan); /* key: of the volume */
 /* Whether the claim was handed to this driver (PROV-13.2, PROV-13.3). */
 gboolean provisioner_owns_claim(const ExternalProvisioner *self, const Claim *claim);
-/* PROV-13. @class NULL: it is unknown */
-gboolean
-provisioner_wants(const ExternalProvisioner *self, const Claim *claim, const ClassInfo *class);
 /* Returns: (borrowed): the claim from the informer or from our own later write; NULL: it is gone,
  * perhaps replaced by another claim of the same name */
 const Claim *provisioner_cached_claim(const ExternalProvisioner *self, const ObjectKey *volume);
@@ -78,11 +75,6 @@ gboolean provision_prepare_capacity(const ExternalProvisioner *self,
 
 extern const RuleTable provisioner_check_rules; /* PROV-20.1 to PROV-20.8 */
 
-/* PROV-20: checks the claim, then goes on to the driver. */
-void plan_provision(const ExternalProvisioner *self,
-                    Plan *plan,
-                    const Claim *claim,
-                    const ClassInfo *class);
 /* The same for the attempt that the plan is about. */
 void decide_provision(const void *self, Plan *plan);
 /* PROV-20.8: goes on once the source is known. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "models/api/manifest.h"
+#include "models/external-provisioner/provisioner-test.h"
 #include "models/metrics/metrics.h"
 #include "models/timing/waits.h"
 #include "sim/random.h"

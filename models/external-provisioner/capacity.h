@@ -35,10 +35,6 @@ void capacity_free(Capacity *self);
  * the volume may be anywhere, about all items of its class; */
 void capacity_refresh_class(Capacity *self, const char *class_name);
 void capacity_refresh_volume(Capacity *self, const Volume *volume);
-/* ... about the items whose segment a term of @affinity names. */
-void capacity_refresh_affinity(Capacity *self, const NodeSelector *affinity);
-/* @segment: (out) (owned) (nullable): the term as a segment. Returns: FALSE: the term is none */
-gboolean capacity_term_segment(const NodeSelectorTerm *term, StringMap **segment);
 
 /* A plan has drawn a name for the item of this key. */
 void capacity_named(Capacity *self, const ObjectKey *key);
@@ -50,12 +46,3 @@ typedef struct {
     const StringMap *segment;
     const ObjectKey *object; /* NULL: none is known */
 } CapacityItemView;
-unsigned capacity_n_items(const Capacity *self);
-gboolean capacity_item(const Capacity *self, unsigned i, CapacityItemView *view);
-/* CAP-7: objects to delete. */
-unsigned capacity_n_obsolete(const Capacity *self);
-/* Segments of the cluster, in order. */
-const TopologyTerms *capacity_segments(const Capacity *self);
-/* For tests: keys stay in the queue from now on. */
-void capacity_hold(Capacity *self);
-WorkQueue *capacity_queue(const Capacity *self);

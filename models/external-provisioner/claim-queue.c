@@ -286,31 +286,19 @@ static const RuleBound claim_bounds[] = {
 const RuleTable provisioner_claim_rules = RULE_TABLE(
     "claims of the provisioner", CLAIM_FACTS_END, claim_table, RULE_BOUNDS(claim_bounds));
 
-/* The facts for ShouldProvision(). @class: NULL: unknown */
+/* @class: NULL: unknown */
 static uint32_t
-claim_facts(const ExternalProvisioner *self, const Claim *claim, const ClassInfo *class)
+claim_facts(const ExternalProvisioner *self, Plan *plan, const Claim *claim, const ClassInfo *class)
 {
     uint32_t facts = KNOWN;
+    const char *node = claim_chosen_node(claim);
 
     facts |= claim_volume_name(claim)[0] != '\0' ? NAMED : 0;
     facts |= provisioner_owns_claim(self, claim) ? OURS : 0;
     facts |= class != NULL ? CLASSED : 0;
     if (class != NULL && class->class->binding_mode == BINDING_WAIT_FOR_FIRST_CONSUMER &&
-        claim_chosen_node(claim) == NULL)
+        node == NULL)
         facts |= WAITS;
-    return facts;
-}
-
-/* ... and the facts for an attempt. */
-static uint32_t
-attempt_facts(const ExternalProvisioner *self,
-              Plan *plan,
-              const Claim *claim,
-              const ClassInfo *class)
-{
-    uint32_t facts = claim_facts(self, claim, class);
-    const char *node = claim_chosen_node(claim);
-
     if (self->own_node != NULL && node != self->base.node_name) {
         facts |= AWAY;
         facts |= node != NULL ? ELSEWHERE : 0;
@@ -324,12 +312,6 @@ attempt_facts(const ExternalProvisioner *self,
                  ? FOREIGN
                  : 0;
     return facts;
-}
-
-gboolean
-provisioner_wants(const ExternalProvisioner *self, const Claim *claim, const ClassInfo *class)
-{
-    return (claim_facts(self, claim, class) & (NAMED | OURS | WAITS)) == OURS;
 }
 
 /* PROV-47: each retry ends here until then. */
@@ -350,7 +332,7 @@ decide_claim(const void *data, Plan *plan)
     const Claim *claim = find_claim(self, plan_key(plan));
     const ClassInfo *class =
         claim == NULL ? NULL : provisioner_class_info(self, claim_class(claim));
-    uint32_t facts = claim == NULL ? 0 : attempt_facts(self, plan, claim, class);
+    uint32_t facts = claim == NULL ? 0 : claim_facts(self, plan, claim, class);
 
     if (claim != NULL && is_infeasible(self, plan, class)) {
         plan_because(plan, "PROV-47");

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/external-provisioner/provisioner-test.h"
 #include "provisioner.h"
 
 #include <string.h>

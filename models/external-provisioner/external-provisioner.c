@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "models/cluster/cluster.h"
+#include "models/external-provisioner/provisioner-test.h"
 
 #define IDENTITY_NUMBERS 10000 /* the second part of the identity is 0..9999 */
 #define LABEL_LENGTH_MAX 63

@@ -722,7 +722,8 @@ check_facts(const ExternalProvisioner *self, const Claim *claim, const ClassInfo
     return facts;
 }
 
-void
+/* PROV-20: checks the claim, then goes on to the driver. */
+static void
 plan_provision(const ExternalProvisioner *self,
                Plan *plan,
                const Claim *claim,

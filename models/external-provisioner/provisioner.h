@@ -131,10 +131,6 @@ typedef enum {
     CHANGE_OWNER_FORGET,   /* key: the owner is known */
 } ProvisionerChange;
 
-/* PROV-20.6: the name of the volume for a claim with this uid. With --volume-name-uuid-length the
- * uid loses its dashes first. Returns: (owned) */
-char *provisioner_volume_name(const ExternalProvisionerOptions *options, const char *uid);
-
 /* @claim: was noted */
 static inline ClaimRecord *
 provisioner_claim_record(const ExternalProvisioner *self, const ObjectKey *claim)
@@ -166,9 +162,6 @@ Volume *provisioner_migrate_volume(const ExternalProvisioner *self,
 
 /* Returns: (borrowed): NULL: no such class is known */
 const ClassInfo *provisioner_class_info(const ExternalProvisioner *self, const char *class_name);
-/* PROV-21: the parameters that go to the driver. Returns: (owned); @error: (out) (owned): names an
- * unknown parameter with our prefix; NULL: there is none */
-StringMap *class_pass_parameters(const StringMap *parameters, char **error);
 
 /* ---- node-deployment.c: NODE ---- */
 
@@ -196,8 +189,6 @@ void owner_tries_free(void *tries);
 extern const RuleTable provisioner_volume_rules; /* PROV-31 to PROV-33 */
 
 void decide_volume(const void *self, Plan *plan);
-/* PROV-34. @volume: NULL fails, as does a volume without a CSI source */
-void plan_delete_volume(const ExternalProvisioner *self, Plan *plan, const Volume *volume);
 gboolean provisioner_owns_volume(const ExternalProvisioner *self, const Volume *volume);
 /* WorkersOptions.fails_again */
 gboolean provisioner_fails_again(void *self, const ObjectKey *volume);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "topology.h"
 
+#include "models/external-provisioner/topology-test.h"
 #include "models/volume/turn.h"
 
 #include <string.h>

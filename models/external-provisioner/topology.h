@@ -9,10 +9,6 @@
  * key=value pairs, a StringMap. A segment lives as long as its owner, because earlier requests
  * point to it. */
 
-/* TOPO-5: segments with fewer keys first, then by keys and values. Returns: as strcmp() */
-int topology_pair_compare(const StringPair *a, const StringPair *b);
-int topology_segment_compare(const StringMap *a, const StringMap *b);
-
 /* ---- A sorted set of segments ---- */
 
 typedef struct {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "models/api/secret.h"
+#include "models/external-provisioner/provisioner-test.h"
 
 /* What is known of a volume. */
 enum {

@@ -3,6 +3,7 @@
 
 #include "models/api/migration/migration.h"
 #include "models/api/secret.h"
+#include "models/external-resizer/resizer-test.h"
 #include "models/volume/access-mode.h"
 
 /* One sync of a claim: syncPVC() in external-resizer's controller.go, then expand_and_recover.go

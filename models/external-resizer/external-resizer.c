@@ -2,6 +2,7 @@
 #include "resizer.h"
 
 #include "models/cluster/cluster.h"
+#include "models/external-resizer/resizer-test.h"
 
 #define SWEEP_PERIOD (100 * SIM_MS) /* of the slow set */
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/external-resizer/resizer-test.h"
 #include "resizer.h"
 
 #include <string.h>

@@ -81,14 +81,6 @@ int64_t new_size(const Claim *claim, const Volume *volume, uint32_t facts, const
 extern const RuleTable resizer_expand_rules; /* RSZ-22, RSZ-23 */
 
 void resizer_sync(const void *self, Plan *plan); /* a PlanDecide */
-/* The expansion of a claim with recovery, and without (RSZ-40). */
-/* MIG-66: CanSupport() of csi_resizer.go: whether the driver's resizer works on the claim. */
-gboolean resizer_supports(const char *driver, const Claim *claim, const Volume *volume);
-void resizer_plan_expand(const void *self, Plan *plan);
-void resizer_plan_resize(const void *self, Plan *plan);
-
-/* The capability of a volume in a request. @error: (out): why there is none; NULL: there is one */
-CsiCapability resizer_capability(const Volume *volume, gboolean multi_writer, const char **error);
 
 /* ---- modify.c ---- */
 
@@ -116,23 +108,9 @@ typedef struct {
     ClaimCondition condition; /* the only one of its kind then; type NULL: none */
 } ModifyMark;
 
-/* ObjectEdits. @class: interned */
-gboolean modify_mark_apply(Object *claim, const void *mark);
-gboolean modify_volume_apply(Object *volume, const void *class);
-/* @target: the class, for MODIFY_IN_PROGRESS and MODIFY_COMPLETED. @error: of the driver; NULL:
- * none
- */
-void modify_mark_init(ModifyMark *self,
-                      ModifyStep step,
-                      const char *target,
-                      const char *error,
-                      SimTime now,
-                      Strings *strings);
-
 /* ---- external-resizer.c ---- */
 
 const Claim *resizer_find_claim(const ExternalResizer *self, const Plan *plan);
-void resizer_watch_volumes(ExternalResizer *self); /* before the first sync */
 const Volume *resizer_find_volume(const ExternalResizer *self, const char *name);
 /* Returns: when the claim leaves the slow set, 0: it is not in it */
 SimTime resizer_slow_until(const ExternalResizer *self, const ObjectKey *claim);

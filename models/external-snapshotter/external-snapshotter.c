@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/external-snapshotter/snapshotter-test.h"
 #include "snapshotter.h"
 
 const SnapshotterSide *

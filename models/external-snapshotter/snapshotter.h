@@ -133,8 +133,6 @@ void snapshotter_let_go(Plan *plan);
 
 /* SNAP-71.2: whether it is in this sidecar's lists and watches. */
 gboolean snapshotter_sees(const ExternalSnapshotter *self, const SnapshotContent *content);
-/* SNAP-41. */
-gboolean snapshotter_queues_change(const SnapshotContent *before, const SnapshotContent *after);
 /* SNAP-43. */
 gboolean snapshotter_should_delete(const SnapshotContent *content);
 /* SNAP-44. After an error that is not final the driver may still be taking the snapshot. */

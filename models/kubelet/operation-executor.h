@@ -86,8 +86,6 @@ void volume_expansion_forget(NodeVolume *volume);           /* it leaves actual 
 gboolean volume_expansion_is_due(const NodeVolume *volume); /* RSZ-51, but for the mount */
 /* The PersistentVolume has grown since it was read. */
 gboolean volume_expansion_needs_sync(const NodeVolume *volume);
-/* RSZ-53: the claim wants to be told how an expansion goes. */
-gboolean volume_expansion_is_told(const Claim *claim);
 void volume_expansion_decide(const void *self, Plan *plan); /* a PlanDecide: of a volume in use */
 /* The end of a mount: reads the claim, expands the volume if due, then the mount is done. */
 void volume_expansion_add_at_mount(Plan *plan, const PendingOperation *operation);

@@ -4,6 +4,7 @@
 #include "operation-executor.h"
 #include "pod-worker.h"
 
+#include "models/kubelet/kubelet-test.h"
 #include "models/volume/resize-status.h"
 
 /* The node's share of growing a volume: checkVolumeFSResize() of the populator, nodeExpandVolume()

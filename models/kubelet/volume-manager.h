@@ -106,8 +106,6 @@ void volume_manager_maybe_free(NodeVolume *self);
 /* An operation on it is over. */
 void volume_manager_released(PodMount *mount);
 void volume_manager_apply(Kubelet *self, const PlanChange *change);
-/* @name: interned. Returns: (borrowed): NULL: none */
-NodeVolume *node_volume_find(const Kubelet *self, const char *name);
 void node_volume_free(void *volume);
 gboolean node_volume_is_listed(const NodeVolume *self); /* in the cached Node's volumesAttached */
 gboolean node_volume_requires_remount(const NodeVolume *self); /* KVM-52 */
@@ -129,7 +127,6 @@ gboolean node_volume_drop(NodeVolume *self);
 void node_volume_resolve_attachability(NodeVolume *self, gboolean attachable);
 /* One of the two states has the mount from now on. */
 void node_volume_link_mount(NodeVolume *volume, PodMount *mount);
-void node_volume_mount_changed(PodMount *mount, MountState state);
 /* The mount is in actual state, perhaps mounted: KVM-61. @pv: as above */
 void volume_manager_rebuild(PodMount *mount, const Object *pv);
 
@@ -166,15 +163,9 @@ typedef struct {
     gboolean failed; /* it could not be rebuilt, and was not cleaned up yet */
 } VolumeDirectory;
 
-/* Reads the path. Returns: FALSE: it is no volume's */
-gboolean volume_directory_parse(VolumeDirectory *self, Strings *strings);
-/* Returns: (borrowed): [VolumeDirectory] (owned by the array) */
-GPtrArray *reconstruct_disk(const Kubelet *self);
 void reconstruct_add_directory(Kubelet *self, const PodMount *mount);
 void reconstruct_remove_directory(Kubelet *self, const PodMount *mount); /* none is fine */
 GPtrArray *reconstruct_new_directories(void);                            /* of none */
-/* The files in the volumes' directories cannot be read any more (KVM-62); @disk: Component.disk */
-void reconstruct_spoil(void *disk);
 /* One try to unmount each broken directory. */
 void reconstruct_clean_up(Kubelet *self);
 /* As a kubelet starts: first this, then it hears of its pods, then that. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "in-process.h"
+#include "models/kubelet/kubelet-test.h"
 #include "node-status.h"
 #include "operation-executor.h"
 #include "pod-worker.h"

@@ -3,6 +3,7 @@
 
 #include "models/api/local/local-disks.h"
 #include "models/api/pod.h"
+#include "models/local-static/local-static-test.h"
 #include "models/plan/plan.h"
 #include "models/timing/waits.h"
 #include "sim/ticker.h"

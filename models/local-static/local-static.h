@@ -11,10 +11,5 @@ typedef struct {
     const char *storage_class, *host_dir;
 } LocalStaticOptions;
 
-/* LOC-45: whole GiB if there are ten of them, else whole MiB if there are ten of them. */
-int64_t local_static_round(int64_t bytes);
-/* LOC-43: "local-pv-" and the FNV-1a of file, node and class. Returns: (owned) */
-char *local_static_volume_name(const char *file, const char *node, const char *class);
-
 extern const ProcessClass local_static_process;
 extern const ModelClass local_static_class;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/metrics/metrics.h"
+#include "models/plan/plan-test.h"
 #include "plan-private.h"
 #include "sim/pointer-map.h"
 

@@ -39,8 +39,6 @@ gboolean operations_is_running(const Operations *self, OperationKey key);
 Plan *operations_plan(const Operations *self, OperationKey key);
 /* End of the matching record's back-off; 0: no failure is remembered. */
 SimTime operations_backoff_until(const Operations *self, OperationKey key);
-/* Number of records: of running and of failed operations. */
-unsigned operations_n_records(const Operations *self);
 /* Adds a step that starts an operation. A refused start is dropped silently, as Kubernetes' callers
  * do. */
 void

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "rules.h"
+#include "models/plan/plan-test.h"
 
 /* Right unless a row wants and forbids the same fact: rule_applies() tells that it never applies */
 static inline gboolean

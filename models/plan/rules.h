@@ -56,6 +56,3 @@ typedef struct {
  * Returns: (borrowed): the row that applies
  */
 const Rule *rules_find(const RuleTable *self, uint32_t facts, const Release *release);
-
-/* Whether the row applies. For the walk; components use rules_find(). */
-gboolean rule_applies(const Rule *self, uint32_t facts, const Release *release);

@@ -159,7 +159,3 @@ void pv_recycler_event(void *component, const Object *before, const Object *afte
  * informer has. */
 void pv_controller_sync_claim(const void *component, Plan *plan);
 void pv_controller_sync_volume(const void *component, Plan *plan);
-PvCache *pv_controller_cache(void *component);
-/* The workers take no more keys: the test starts syncs itself, and keys that they queue stay
- * queued. */
-void pv_controller_hold(void *component);

@@ -3,6 +3,7 @@
 
 #include "models/cluster/cluster.h"
 #include "models/cluster/kube-controller-manager.h"
+#include "models/pv-controller/pv-controller-test.h"
 #include "sim/random.h"
 
 #define IN_TREE_PREFIX                                                                             \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/metrics/metrics.h"
+#include "models/scheduler/scheduler-test.h"
 #include "scheduler-private.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "binding.h"
+#include "models/scheduler/scheduler-test.h"
 #include "sim/slots.h"
 
 #include <inttypes.h>

@@ -19,10 +19,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(AssumeCache, assume_cache_free)
 void assume_cache_observe(AssumeCache *self, const Object *before, const Object *after);
 /* VB-75: filters read what is assumed, polls read what the API says. NULL: missing */
 const Object *assume_cache_get(const AssumeCache *self, const ObjectKey *key);
-const Object *assume_cache_api(const AssumeCache *self, const ObjectKey *key);
-/* VB-73. Returns: %NULL: assumed; (owned): why not, in Kubernetes' words */
-char *assume_cache_assume(AssumeCache *self, const Object *object);
-void assume_cache_restore(AssumeCache *self, const ObjectKey *key); /* VB-74 */
 
 /* The volume of one claim of a pod on the chosen node. */
 typedef struct {

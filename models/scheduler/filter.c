@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "filter.h"
+#include "models/scheduler/scheduler-test.h"
 
 #define NODES_ALL_TRIED 100 /* SCH-8 */
 #define MIN_PERCENTAGE 5    /* SCH-9 */

@@ -18,9 +18,6 @@ typedef struct {
     unsigned n_nodes, n_examined;
 } FilterCounts;
 
-/* SCH-54: how many nodes are enough. */
-unsigned feasible_nodes_to_find(unsigned n_nodes, int32_t percentage);
-
 /* Whether the plugin looks at nothing but the node and what the pod asks for (Ask). */
 static inline gboolean
 cycle_goes_by_ask(const Cycle *self, const Plugin *plugin)

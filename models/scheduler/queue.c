@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "queue.h"
+#include "models/scheduler/scheduler-test.h"
 #include "sim/slots.h"
 
 #define N_PLUGINS_MAX 32
@@ -313,9 +314,9 @@ scheduling_queue_at(const SchedulingQueue *self, QueuePlace place, unsigned i)
 }
 
 gboolean
-scheduling_queue_any_rejected_by(const SchedulingQueue *self, uint32_t plugins)
+scheduling_queue_any_rejected_by(const SchedulingQueue *self, uint32_t by)
 {
-    for (uint32_t rest = plugins; rest != 0; rest &= rest - 1) {
+    for (uint32_t rest = by; rest != 0; rest &= rest - 1) {
         if (self->n_rejected_by[__builtin_ctz(rest)] > 0)
             return TRUE;
     }

@@ -52,8 +52,6 @@ QueuedPod *queued_pod_new(const Pod *pod, SimTime now);
 void queued_pod_free(QueuedPod *self);
 void queued_pod_set_pod(QueuedPod *self, const Pod *pod);
 
-/* SCH-33: how long a pod waits after this many attempts. */
-SimTime scheduling_queue_backoff(const SchedulingQueue *self, uint32_t attempts);
 /* Returns: when the pod's back-off ends; in the past: it has none */
 SimTime scheduling_queue_backoff_end(const SchedulingQueue *self, const QueuedPod *entry);
 /* Counts a failed attempt: a plugin rejected the pod, or there was an error. */

@@ -111,11 +111,6 @@ gboolean scheduler_flush_unschedulable(void *data);
 
 /* ---- attempt.c ---- */
 
-/* An attempt at a pod that is out of the queue. @queued is taken. */
-Attempt *attempt_new(const Pod *pod, QueuedPod *queued);
-void attempt_free(void *attempt);
-/* The binding cycle, of an attempt with a node and choices (assumed). */
-void scheduler_decide_bind_volumes(const void *self, Plan *plan);
 /* To be called when a pod enters activeQ, or the loop is free. */
 void scheduler_wake_loop(Scheduler *self);
 /* The attempt that binds an assumed pod; NULL: none */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller.h"
+#include "models/snapshot-controller/snapshot-controller-test.h"
 
 /* The class of a VolumeSnapshot (SNAP-2): the one that it names, or the driver's default. */
 

@@ -84,14 +84,6 @@ void take_content(Plan *plan, const SnapshotContent *content);
 extern const RuleTable snapshot_rules, snapshot_binding_rules;
 
 void snapshot_controller_sync_snapshot(const void *self, Plan *plan); /* a PlanDecide */
-/* The sync once the class is known. */
-void decide_begin(const void *self, Plan *plan);
-/* SNAP-4: the sync once the claim's finalizer has been looked at. */
-void decide_live_snapshot(const void *self, Plan *plan);
-/* Puts these finalizers at the end, also those that are there already. */
-void plan_add_finalizers(Plan *plan, gboolean as_source, gboolean as_bound);
-/* syncReadySnapshot() and syncUnreadySnapshot(). */
-void plan_binding(const SnapshotController *self, Plan *plan);
 /* "Snapshot..." or "GroupSnapshot...": the reason of an Event. Interned */
 const char *plan_reason(Plan *plan, const char *reason);
 /* The claim's volume is still the claim's. */
@@ -125,8 +117,6 @@ void plan_group_deletion(const SnapshotController *self, Plan *plan);
 
 extern const RuleTable snapshot_class_rules; /* SNAP-2 */
 
-/* Whether a class is marked as its driver's default. */
-gboolean snapshot_class_is_default(const Object *class);
 /* No default class, or more than one. */
 void plan_no_default(Plan *plan, const char *error);
 /* @n: (out): how many default classes the driver has. Returns: (borrowed): the last of them */
@@ -165,8 +155,6 @@ void plan_content_creation(Plan *plan, Object *content);
 /* Tells the error, and fails; the second: no content can be made up. */
 void plan_creation_failed(Plan *plan, const char *error);
 void plan_input_failed(Plan *plan, const char *error);
-/* Puts the finalizer on the claim, and goes on with the notes' with_claim(). */
-void plan_hold_claim(const SnapshotController *self, Plan *plan);
 
 /* ---- status.c ---- */
 
@@ -193,9 +181,6 @@ void plan_content_annotation(Plan *plan, const SnapshotContent *content);
 /* ... of a content that has the annotation */
 void plan_content_deletion(const SnapshotController *self, Plan *plan);
 gboolean content_goes_with_snapshot(Plan *plan);
-/* SNAP-33: takes the snapshot's own finalizers off, after the claim's; the one as bound stays if
- * the notes have a content that is deleted with the snapshot. A PlanDecide */
-void plan_remove_finalizers(const void *self, Plan *plan);
 /* SNAP-33: keeps the result of the write. A PlanDecide */
 void decide_finalizers_removed(const void *self, Plan *plan);
 

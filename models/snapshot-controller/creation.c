@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller.h"
+#include "models/snapshot-controller/snapshot-controller-test.h"
 
 /* The content for a snapshot of a claim (SNAP-6). */
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller.h"
+#include "models/snapshot-controller/snapshot-controller-test.h"
 
 /* The deletion of a VolumeSnapshot: its content first, then the finalizers. */
 

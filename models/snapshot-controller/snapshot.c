@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "controller.h"
+#include "models/snapshot-controller/snapshot-controller-test.h"
 
 /* One sync of a VolumeSnapshot: syncSnapshotByKey() and syncSnapshot() of the original. */
 
@@ -448,7 +449,8 @@ snapshot_facts(Plan *plan, const SnapshotContent *content, const ContentFault *f
     return facts;
 }
 
-void
+/* SNAP-4: the sync once the claim's finalizer has been looked at. */
+static void
 decide_live_snapshot(const void *data, Plan *plan)
 {
     const SnapshotController *self = data;

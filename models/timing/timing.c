@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "timing.h"
+#include "models/timing/timing-test.h"
 
 void
 timing_clear(Timing *self)

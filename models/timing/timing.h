@@ -39,5 +39,3 @@ typedef struct {
 void timing_clear(Timing *self);
 /* A copy with tables in place of the distributions: each pod draws from them a hundred times. */
 void timing_init_tables(Timing *self, const Timing *exact);
-/* Only the start of a process takes time: for tests of rules. */
-void timing_init_instant(Timing *self);

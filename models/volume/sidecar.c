@@ -283,12 +283,6 @@ sidecar_controller_capabilities(const Sidecar *self)
     return self->controller_capabilities;
 }
 
-CsiNodeCapabilities
-sidecar_node_capabilities(const Sidecar *self)
-{
-    return self->node_capabilities;
-}
-
 gboolean
 sidecar_offers(const Sidecar *self, CsiUse use)
 {

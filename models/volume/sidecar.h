@@ -34,7 +34,6 @@ const char *sidecar_host_name(const Component *component);
 /* Asked once (CSI-12): later changes are not seen. 0 until ready. */
 CsiPluginCapabilities sidecar_plugin_capabilities(const Sidecar *self);
 CsiControllerCapabilities sidecar_controller_capabilities(const Sidecar *self);
-CsiNodeCapabilities sidecar_node_capabilities(const Sidecar *self);
 /* Whether the driver's capabilities allow the call. */
 gboolean sidecar_offers(const Sidecar *self, CsiUse use);
 /* With asks_node: the node's own topology; NULL: it has none. */

@@ -60,7 +60,8 @@ begin(PackedFile *self, GError **error)
     return result == ARCHIVE_OK || self->is_empty || fail_reading(self, error);
 }
 
-const char *
+/* Returns: (borrowed): @path, or where the standard input is for "-" */
+static const char *
 packed_path(const char *path)
 {
     return strcmp(path, "-") == 0 ? "/dev/stdin" : path;

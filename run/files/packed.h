@@ -25,8 +25,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(PackedFile, packed_file_free)
  */
 gssize packed_file_next(PackedFile *self, const char **data, GError **error);
 
-/* Returns: (borrowed): @path, or where the standard input is for "-" */
-const char *packed_path(const char *path);
 /* The same as input_get_contents(). A packed file of more than
  * INPUT_BYTES_MAX is an error. */
 gboolean packed_get_contents(const char *path, char **contents, gsize *length, GError **error);

@@ -6,6 +6,7 @@
 #include "run/files/input.h"
 #include "run/files/rows.h"
 #include "run/files/schema.h"
+#include "run/import/import-test.h"
 
 #define FORMAT "kvolsim-recorded/1"
 #define FILE_NAME "recorded.json"

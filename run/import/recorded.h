@@ -112,7 +112,5 @@ const GPtrArray *recorded_requests(const Recorded *self);
 /* Returns: (borrowed): of const char * */
 const GPtrArray *recorded_missing(const Recorded *self);
 const char *recorded_start(const Recorded *self);
-SimTime recorded_until(const Recorded *self);
 
 const char *recorded_kind_name(RecordedKind kind);
-const char *recorded_time_name(RecordedTime time);

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 
 #include "run/files/printable.h"
+#include "run/import/import-test.h"
 
 #define N_EXAMPLES 3
 

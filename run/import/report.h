@@ -32,8 +32,6 @@ void import_report_say(ImportReport *self, ReportPart part, const char *format, 
  * @example: (nullable) */
 void
 import_report_count(ImportReport *self, ReportPart part, const char *reason, const char *example);
-/* How often that reason was counted. */
-guint64 import_report_counted(const ImportReport *self, ReportPart part, const char *reason);
 /* Whether the part has lines. */
 gboolean import_report_has(const ImportReport *self, ReportPart part);
 /* The report in Markdown, in the order in which lines and reasons came. (owned) */

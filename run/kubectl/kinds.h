@@ -74,7 +74,6 @@ extern const KindColumn claim_columns[], volume_columns[], class_columns[], atta
 /* Cells of several tables. */
 void cell_value(Cell *cell);
 void cell_age(Cell *cell);
-void cell_joined(Cell *cell); /* a list, joined by commas */
 void cell_length(Cell *cell); /* the number of items or members */
 void cell_map(Cell *cell);    /* "a=b,c=d" */
 void cell_selector(Cell *cell);

@@ -20,7 +20,7 @@ cell_age(Cell *cell)
         value_append_age(cell->text, value_time(cell->object, cell->column->path), cell->now);
 }
 
-void
+static void
 cell_joined(Cell *cell)
 {
     value_append_joined(cell->text, cell->value, ",");

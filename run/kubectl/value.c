@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "models/api/field.h"
+#include "run/kubectl/kubectl-test.h"
 #include "value.h"
 
 json_t *

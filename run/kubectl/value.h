@@ -39,7 +39,6 @@ typedef int64_t ValueTime;
 #define VALUE_TIME_NONE INT64_MIN
 /* A metav1.Time or MicroTime. Returns: %VALUE_TIME_NONE if it is missing or null */
 ValueTime value_time(json_t *object, const char *path);
-ValueTime value_time_parse(const char *text);
 /* Appends the time since @time as kubectl and the API server print it (HumanDuration): "5s",
  * "3m4s", "2d3h"; "<unknown>" for no time. */
 void value_append_age(GString *out, ValueTime time, ValueTime now);

@@ -3,6 +3,7 @@
 #include "calibration.h"
 
 #include "fit.h"
+#include "run/measure/measure-test.h"
 
 #include <math.h>
 

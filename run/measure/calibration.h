@@ -71,11 +71,6 @@ typedef struct CalibrationShares CalibrationShares;
 CalibrationShares *calibration_shares_new(const GArray *samples);
 void calibration_shares_free(CalibrationShares *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CalibrationShares, calibration_shares_free)
-/* Returns: (owned): of double: seconds alone of OK calls of one kind. @workers 0: all */
-GArray *calibration_shares_alone(const CalibrationShares *self,
-                                 CsiLatency kind,
-                                 unsigned workers,
-                                 CsiSlowdown slowdown);
 /* The same for the samples that a profile is fitted to: all without a slowdown; otherwise those of
  * the fewest workers, if there are enough, because computed durations spread more widely than
  * measured ones. (owned) */

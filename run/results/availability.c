@@ -532,7 +532,8 @@ availability_free(Availability *self)
     g_free(self);
 }
 
-const AvailabilityRow *
+/* Returns: (nullable) (borrowed): the row of this name */
+static const AvailabilityRow *
 availability_find(const Availability *self, const char *name)
 {
     for (unsigned i = 0; i < self->rows->len; i++)

@@ -67,8 +67,6 @@ PodTime availability_missing(const AvailabilityRow *row);
 double availability_seconds(PodTime time);
 /* The share of the desired pods' time in which they were Ready: 0 to 1; 1 without any time. */
 double availability_share(const AvailabilityRow *row);
-/* Returns: (nullable) (borrowed): the row of this name */
-const AvailabilityRow *availability_find(const Availability *self, const char *name);
 /* The share of all workloads together. */
 double availability_total_share(const Availability *self);
 /* The pods of all workloads that were missing, in seconds. */

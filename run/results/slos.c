@@ -121,7 +121,7 @@ judge_workloads(const ScenarioSlo *slo, const Availability *availability)
     return result;
 }
 
-SloResult
+static SloResult
 slos_judge(Slos *self, unsigned i, const Availability *availability)
 {
     const ScenarioSlo *slo = &self->scenario->slos[i];

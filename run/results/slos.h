@@ -25,7 +25,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Slos, slos_free)
 /* Adds a finished run; @run may be freed afterwards. */
 void slos_add(Slos *self, const Run *run, const Stages *stages);
 /* @i: number of the slo. @availability: of the same runs */
-SloResult slos_judge(Slos *self, unsigned i, const Availability *availability);
 gboolean slos_are_met(Slos *self, const Availability *availability);
 /* The member "slo" of summary.json. (owned) */
 json_t *slos_json(Slos *self, const Availability *availability);

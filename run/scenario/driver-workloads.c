@@ -30,7 +30,8 @@ is_called(const json_t *container, const char *program)
            (name != NULL && strstr(name, program) != NULL);
 }
 
-gboolean
+/* Whether the container is node-driver-registrar. */
+static gboolean
 workload_is_registrar(const json_t *container)
 {
     return is_called(container, "driver-registrar");

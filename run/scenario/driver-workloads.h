@@ -9,8 +9,6 @@
 
 /* Returns: NULL: no sidecar that a model knows */
 const ProcessClass *workload_sidecar(const json_t *container);
-/* Whether the container is node-driver-registrar. */
-gboolean workload_is_registrar(const json_t *container);
 /**
  * workload_likeness:
  * @template: the spec of its pods

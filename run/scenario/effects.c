@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "run/scenario/scenario-test.h"
 #include "scenario-private.h"
 
 /* Tells of fields that Kubernetes acts upon and kvolsim does not. */

@@ -24,7 +24,5 @@ typedef struct {
 extern const FieldEffect field_effects[];
 extern const unsigned n_field_effects;
 
-/* Returns: the row with the longest path above @path, or equal to it; NULL: none */
-const FieldEffect *field_effect_find(const char *kind, const char *path);
 /* The same for a flag that the models of @process do not have. */
 const FieldEffect *flag_effect_find(const char *process, const char *flag);

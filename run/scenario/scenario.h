@@ -335,9 +335,6 @@ Scenario *scenario_check(const char *file, const ScenarioOptions *options, GPtrA
  * names them, the snapshot controllers only if there are snapshot objects; any other does. Which
  * sidecars a driver has, its absent_sidecars tell. */
 gboolean scenario_has_process(const Scenario *self, const ProcessClass *class);
-/* @newest: (out): the newest time stamp in an object that a cluster printed; of its
- * deletionTimestamp, when the deletion was asked for. Returns: FALSE: it has none */
-gboolean scenario_newest_time(const json_t *object, SimTime *newest);
 /* Labels and values that each kubelet sets, besides kubernetes.io/hostname; the list ends with NULL
  * (pkg/kubelet/kubelet_node_status.go: initialNode). */
 extern const char *const scenario_kubelet_labels[];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
+#include "run/scenario/scenario-test.h"
 #include "scenario-private.h"
 
 /* The time of t = 0. */

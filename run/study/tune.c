@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "run/study/study-test.h"
 #include "sweep-report.h"
 
 /* Steps of about 1.4, which include the usual defaults. */

@@ -49,7 +49,6 @@ TuneEnd tune_run(Tune *self, GError **error);
 
 /* ---- After tune_run() found something, or nothing ---- */
 
-unsigned tune_n_flags(const Tune *self);
 const Knob *tune_flag(const Tune *self, unsigned i);
 /* The answer's value as a user writes it. */
 char *tune_value(const Tune *self, unsigned i);

@@ -6,6 +6,7 @@
 
 #include "run/files/rows.h"
 #include "run/results/results.h"
+#include "run/study/study-test.h"
 
 /* Points of the sweep: 0 is the unchanged scenario; then half and double of each knob, if the
  * scenario takes them. Measures: 0 is the requested one; 1 is the number of objects that arrived: a

@@ -43,9 +43,6 @@ typedef struct {
     gboolean has_effect; /* something changed in some run */
 } WhatifRow;
 
-/* Returns: (owned): of WhatifRow: by size of the effect; equal rows in the order of the knobs */
-GArray *whatif_rows(const Whatif *self, const SweepTable *table);
-
 /* For people; each (owned). @table: of the sweep's store, all runs made */
 char *whatif_text(const Whatif *self, const SweepTable *table);
 extern const ResultTable whatif_table;

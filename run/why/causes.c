@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "question.h"
+#include "run/why/why-test.h"
 
 #include <string.h>
 

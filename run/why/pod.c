@@ -193,6 +193,39 @@ why_ask_node(Question *self, const Node *node)
 }
 
 static gboolean
+why_ask_claims(Question *self, const Pod *pod)
+{
+    for (unsigned i = 0; pod->volumes != NULL && i < pod->volumes->n_items; i++) {
+        const PodVolume *volume = &pod->volumes->items[i];
+        const Claim *claim = why_claim_of(self, pod, volume);
+
+        if (volume->claim_name == NULL)
+            continue;
+        if (claim == NULL && volume->ephemeral) {
+            why_link(self, &pod->meta, TIME_UNSET, "waits for its ephemeral claim %s",
+                     pod_claim_key(self->objects, pod, volume)->name);
+            return why_ask_refusal(self, &pod->meta, volume->claim_template) ||
+                   why_ask_process(self, "kube-controller-manager", NULL) ||
+                   why_because(self, "claim-missing");
+        }
+        if (claim == NULL) {
+            g_autofree char *name = g_strconcat("persistentvolumeclaim/", volume->claim_name, NULL);
+            why_link_named(self, name, pod->meta.created_at, "does not exist");
+            return why_because(self, "claim-missing");
+        }
+        if (volume->ephemeral && why_owner(self, &claim->meta, KIND_POD) != &pod->meta) {
+            why_link(self, &claim->meta, TIME_UNSET,
+                     "has the name of the pod's ephemeral claim, and is not its own");
+            return why_because(self, "claim-not-owned");
+        }
+        if ((claim->phase != CLAIM_BOUND || object_is_deleted(&claim->meta)) &&
+            why_ask_claim(self, claim, pod))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static gboolean
 ask_scheduler(Question *self, const Pod *pod)
 {
     why_link(self, &pod->meta, pod->meta.created_at, "is Pending, without a node");
@@ -272,37 +305,4 @@ gboolean
 why_ask_pod(Question *self, const Pod *pod)
 {
     return why_once(self, &pod->meta, ask_pod_once);
-}
-
-gboolean
-why_ask_claims(Question *self, const Pod *pod)
-{
-    for (unsigned i = 0; pod->volumes != NULL && i < pod->volumes->n_items; i++) {
-        const PodVolume *volume = &pod->volumes->items[i];
-        const Claim *claim = why_claim_of(self, pod, volume);
-
-        if (volume->claim_name == NULL)
-            continue;
-        if (claim == NULL && volume->ephemeral) {
-            why_link(self, &pod->meta, TIME_UNSET, "waits for its ephemeral claim %s",
-                     pod_claim_key(self->objects, pod, volume)->name);
-            return why_ask_refusal(self, &pod->meta, volume->claim_template) ||
-                   why_ask_process(self, "kube-controller-manager", NULL) ||
-                   why_because(self, "claim-missing");
-        }
-        if (claim == NULL) {
-            g_autofree char *name = g_strconcat("persistentvolumeclaim/", volume->claim_name, NULL);
-            why_link_named(self, name, pod->meta.created_at, "does not exist");
-            return why_because(self, "claim-missing");
-        }
-        if (volume->ephemeral && why_owner(self, &claim->meta, KIND_POD) != &pod->meta) {
-            why_link(self, &claim->meta, TIME_UNSET,
-                     "has the name of the pod's ephemeral claim, and is not its own");
-            return why_because(self, "claim-not-owned");
-        }
-        if ((claim->phase != CLAIM_BOUND || object_is_deleted(&claim->meta)) &&
-            why_ask_claim(self, claim, pod))
-            return TRUE;
-    }
-    return FALSE;
 }

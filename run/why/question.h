@@ -118,7 +118,6 @@ gboolean why_ask_pod(Question *self, const Pod *pod);
 SimTime why_placed_at(const Pod *pod);
 gboolean why_ask_unscheduled(Question *self, const Pod *pod);
 /* The claims of a pod; with @node, also their volumes on it */
-gboolean why_ask_claims(Question *self, const Pod *pod);
 gboolean why_ask_mounts(Question *self, const Pod *pod);
 /* Whether the node is not Ready; a machine that has just joined has no such condition yet. */
 gboolean why_is_silent(const Node *node);
@@ -190,8 +189,6 @@ typedef struct {
     WhyMood mood;
 } Cause;
 const Cause *why_cause_find(const char *id);
-unsigned why_n_causes(void);
-const Cause *why_cause_at(unsigned i);
 
 /* Fills a row's command in: {kind}, {name}, {namespace} are of the object at fault, {waiter} is the
  * object that waits for it, {find} tells where a process is. Returns: (owned): NULL: there is none

@@ -532,7 +532,9 @@ words(const WhyView *view, const char *english)
     return view->translate == NULL ? english : view->translate(english);
 }
 
-SimTime
+/* Returns: since when the cause has been there; if nobody knows, since when the object in front of
+ * it has waited; TIME_UNSET: neither is known. @at_least: (out): whether it may be longer */
+static SimTime
 why_since(const Why *self, gboolean *at_least)
 {
     *at_least = FALSE;
@@ -545,7 +547,9 @@ why_since(const Why *self, gboolean *at_least)
     return TIME_UNSET;
 }
 
-double
+/* Returns: the part of the first object's wait that its cause has lasted, from 0 to 1; negative:
+ * unknown */
+static double
 why_share(const Why *self, SimTime now)
 {
     const WhyLink *fault = why_fault(self);

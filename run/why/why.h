@@ -61,12 +61,6 @@ GPtrArray *why_ask_all(const WhyView *view, unsigned limit);
 void why_tell_all(const WhyView *view, GString *out);
 /* "web-0 is on node-1, ...": the object at fault in the words of the last link. */
 const WhyLink *why_fault(const Why *self);
-/* Returns: since when the cause has been there; if nobody knows, since when the object in front of
- * it has waited; TIME_UNSET: neither is known. @at_least: (out): whether it may be longer */
-SimTime why_since(const Why *self, gboolean *at_least);
-/* Returns: the part of the first object's wait that its cause has lasted, from 0 to 1; negative:
- * unknown */
-double why_share(const Why *self, SimTime now);
 /* Appends the chain, the cause and the way out, a line each. */
 void why_tell(const WhyView *view, const Why *self, GString *out);
 /* Returns: (owned): the same as JSON, times in ns; docs/results.md */

@@ -274,7 +274,9 @@ complete_templates(json_t *json)
     }
 }
 
-void
+/* A status, and those of its members that Kubernetes' types tell even if they are zero. @type:
+ * (nullable): of the whole object */
+static void
 complete_status(json_t *json, const SchemaType *type)
 {
     const SchemaType *status_type = schema_member(type, "status");

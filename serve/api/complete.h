@@ -11,6 +11,3 @@
 void complete_object(const Run *run, const Object *object, json_t *json);
 /* Only the null times of templates, which also a dry run tells. */
 void complete_templates(json_t *json);
-/* A status, and those of its members that Kubernetes' types tell even if they are zero. @type:
- * (nullable): of the whole object */
-void complete_status(json_t *json, const SchemaType *type);

@@ -35,7 +35,6 @@ struct ServeSession {
     unsigned n_written;       /* acts in the record */
     int file;                 /* the record; -1: none */
     off_t until_at;           /* the place of the end in it */
-    gboolean has_acted;
 };
 
 static void
@@ -213,7 +212,6 @@ serve_session_inherit(ServeSession *self, const ServeSession *from, SimTime at)
         Act *act = g_new0(Act, 1);
         *act = (Act){.session = self, .item = json_incref(old->item), .is_answered = TRUE};
         g_ptr_array_add(self->acts, act);
-        self->has_acted = TRUE;
     }
 }
 
@@ -348,7 +346,6 @@ perform(Act *act, SessionAnswered answered, void *data)
 
     act->answered = answered;
     act->data = data;
-    self->has_acted = TRUE;
     serve_clock_hold(self->options.clock);
     run_perform(self->options.run, &act->action, &hand);
 }
@@ -539,7 +536,6 @@ serve_session_act(ServeSession *self, const char *list, const json_t *item, GErr
     serve_clock_next_instant(self->options.clock);
     g_autofree char *at = time_text(sim_now(session_sim(self)));
     json_object_set_new(timed, "at", json_string(at));
-    self->has_acted = TRUE;
     run_perform(self->options.run, &scenario->actions[0], &(RunHand){0});
     if (strcmp(list, "faults") == 0) {
         json_array_append(self->faults, timed);
@@ -597,7 +593,6 @@ serve_session_end_fault(ServeSession *self, unsigned number, GError **error)
         g_set_error(error, RUN_ERROR, RUN_ERROR_INVALID, "the fault is over");
         return FALSE;
     }
-    self->has_acted = TRUE;
     json_object_del(item, "for");
     json_object_set_new(item, word, json_string(lasted));
     return write_record(self, count_answered(self), error);
@@ -649,12 +644,6 @@ serve_session_cancel(ServeSession *self)
             answered(act->data, &gone);
         act->is_answered = TRUE;
     }
-}
-
-gboolean
-serve_session_has_acted(const ServeSession *self)
-{
-    return self->has_acted;
 }
 
 gboolean

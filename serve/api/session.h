@@ -90,7 +90,5 @@ const Scenario *serve_session_base(const ServeSession *self);
 void serve_session_inherit(ServeSession *self, const ServeSession *from, SimTime at);
 /* Returns: (owned): the acts and faults so far, as items of a scenario with the member "at" */
 json_t *serve_session_items(const ServeSession *self);
-/* Whether somebody has acted. */
-gboolean serve_session_has_acted(const ServeSession *self);
 /* Writes the present as the end into the record. Returns: %FALSE with @error */
 gboolean serve_session_finish(ServeSession *self, GError **error);

@@ -34,7 +34,7 @@ reason_of(unsigned code)
     return "";
 }
 
-json_t *
+static json_t *
 status_new(unsigned code, char *message)
 {
     g_autofree char *text = g_utf8_make_valid(message, -1);

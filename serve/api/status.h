@@ -22,7 +22,6 @@ typedef struct {
  * @message: (taken)
  * Returns: (owned): a failure
  */
-json_t *status_new(unsigned code, char *message);
 json_t *status_format(unsigned code, const char *format, ...) G_GNUC_PRINTF(2, 3);
 /* 404: "pods \"x\" not found"; 409: "pods \"x\" already exists"; 409: "Operation cannot be
  * fulfilled on pods \"x\": @why". (owned) */

@@ -603,12 +603,6 @@ serve_store_generation(const ServeStore *self)
            (objects_n_keys(objects, KIND_LOCAL_VOLUME) > 0);
 }
 
-Run *
-serve_store_run(const ServeStore *self)
-{
-    return self->run;
-}
-
 ServeStore *
 serve_store_new(Run *run)
 {

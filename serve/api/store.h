@@ -53,7 +53,6 @@ ServeStore *serve_store_new(Run *run);
 void serve_store_free(ServeStore *self);
 /* Returns: (owned): "apps/v1"; "v1" of the legacy group */
 char *store_api_version(const char *group, const char *version);
-Run *serve_store_run(const ServeStore *self);
 /* The resources that are served: of the run's release, and those of CustomResourceDefinitions. Good
  * until such a definition changes: serve_store_generation() changes then, too. */
 const ServedApis *serve_store_apis(const ServeStore *self);

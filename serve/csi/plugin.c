@@ -259,12 +259,6 @@ csi_plugin_turn(CsiPlugin *self)
     return real_time_of(self, sim_next_event_at(self->sim));
 }
 
-unsigned
-csi_plugin_in_flight(const CsiPlugin *self)
-{
-    return csi_driver_in_flight(self->driver);
-}
-
 /* ---- The service ---- */
 
 static CsiDriver *

@@ -61,8 +61,6 @@ void csi_plugin_abandon(CsiPlugin *self, CsiPluginCall *call);
 /* Lets the back end do all that is due, writes its memory, and gives the answers. Returns: the
  * monotonic time in ns at which it is due next; INT64_MAX: not before the next call */
 int64_t csi_plugin_turn(CsiPlugin *self);
-/* Calls with and without a caller. */
-unsigned csi_plugin_in_flight(const CsiPlugin *self);
 /* Now, by the clock of csi_plugin_turn(). */
 int64_t csi_plugin_clock(void);
 /* Everything in Prometheus' text format. (owned) */

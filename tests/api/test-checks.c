@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "models/api/checks/checks-private.h"
+#include "models/api/checks/checks-test.h"
 
 /* What an API server refuses: each constraint of kubernetes.types is broken once and just kept
  * once; each line of data/invalid-objects.jsonl has exactly its faults, and mended it has none. */

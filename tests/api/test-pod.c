@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "api-test.h"
+#include "models/api/api-test.h"
 
 #define POD_SPEC(spec)                                                                             \
     "{'apiVersion': 'v1', 'kind': 'Pod', 'metadata': {'name': 'web'}, 'spec': {" spec "}}"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/sim/test-list.h"
 
+#include "models/api/api-test.h"
 #include "models/api/release.h"
 #include "sim/strings.h"
 

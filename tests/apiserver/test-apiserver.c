@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "sim/sim-test.h"
 #include "world.h"
 
 /* The rules of docs/rules/api-server.md: versions, conflicts, finalizers, graceful deletion,

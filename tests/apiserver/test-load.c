@@ -5,6 +5,8 @@
 
 #include <cmocka.h>
 
+#include "models/apiserver/apiserver-test.h"
+#include "sim/sim-test.h"
 #include "world.h"
 
 /* TIM-4: a part of each request's time is work, and requests queue for it. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "world.h"
+#include "models/timing/timing-test.h"
 
 const char *
 world_intern(const World *world, const char *text)

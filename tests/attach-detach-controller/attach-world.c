@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "attach-world.h"
 
+#include "models/api/api-test.h"
 #include "models/attach-detach-controller/controller.h"
 
 #include <setjmp.h>

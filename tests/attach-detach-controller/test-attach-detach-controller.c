@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/apiserver/apiserver-test.h"
 #include "sim/random.h"
 #include "tests/attach-detach-controller/attach-world.h"
 

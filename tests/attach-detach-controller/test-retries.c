@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/cluster/inspect.h"
+#include "sim/sim-test.h"
 #include "tests/attach-detach-controller/attach-world.h"
 
 #include <setjmp.h>

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/api/migration/migration.h"
+#include "models/apiserver/apiserver-test.h"
 #include "models/attach-detach-controller/controller.h"
 #include "models/cluster/kube-controller-manager.h"
+#include "models/csi/csi-test.h"
 #include "models/csi/modelled/modelled-driver.h"
 #include "tests/attach-detach-controller/attach-world.h"
 

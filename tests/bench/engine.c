@@ -7,6 +7,7 @@
 #include "yardstick.h"
 
 #include "sim/distribution.h"
+#include "sim/sim-test.h"
 #include "sim/station.h"
 #include "sim/ticker.h"
 

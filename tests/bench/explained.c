@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/apiserver/apiserver-test.h"
 #include "run/scenario/scenario.h"
 #include "run/world/run.h"
 

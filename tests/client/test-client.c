@@ -6,8 +6,10 @@
 
 #include <cmocka.h>
 
+#include "models/apiserver/apiserver-test.h"
 #include "models/client/event-recorder.h"
 #include "models/client/workqueue.h"
+#include "models/timing/timing-test.h"
 
 /* client-go's part: docs/rules/client-go.md. */
 
@@ -333,6 +335,13 @@ unfinalize(Object *object, const void *name)
     return object_remove_finalizer(object, name);
 }
 
+static void
+index_by_class(InformerIndex *index, const Object *object, Objects *objects)
+{
+    (void)objects;
+    index_emit(index, volume_class(VOLUME_CONST(object)));
+}
+
 /* CGO-12, CGO-13, CGO-17, CGO-18; the index follows. */
 static void
 informers_follow_and_index(void **state)
@@ -343,7 +352,7 @@ informers_follow_and_index(void **state)
 
     create(world, "old", "slow");
     Informer *informer = process_informer(world->process, KIND_VOLUME, NULL);
-    InformerIndex *index = informer_add_index(informer, index_volumes_by_class);
+    InformerIndex *index = informer_add_index(informer, index_by_class);
     informer_add_handler(informer, see, world);
     const Object *fresh = create(world, "new", "fast");
     ObjectKey *fresh_key = (ObjectKey *)fresh->key;
@@ -413,7 +422,7 @@ indexes_say_what_the_cache_says(void **state)
     SimStream choices = sim_stream(world->sim, "test");
     const char *classes[N_CLASSES];
     Informer *informer = process_informer(world->process, KIND_VOLUME, NULL);
-    InformerIndex *index = informer_add_index(informer, index_volumes_by_class);
+    InformerIndex *index = informer_add_index(informer, index_by_class);
 
     for (unsigned i = 0; i < N_CLASSES; i++)
         classes[i] = strings_internf(objects_strings(world->objects), "class-%u", i);

@@ -7,7 +7,10 @@
 #include <cmocka.h>
 
 #include "models/api/lease.h"
+#include "models/apiserver/apiserver-test.h"
 #include "models/client/leader-election.h"
+#include "models/timing/timing-test.h"
+#include "sim/sim-test.h"
 
 /* CGO-60..65: which of several candidates leads, and how long there is no leader. */
 

@@ -2,9 +2,11 @@
 #include "tests/conformance/engine.h"
 
 #include "models/api/fields.h"
+#include "models/apiserver/apiserver-test.h"
 #include "models/client/process-private.h"
 #include "models/cluster/kube-controller-manager.h"
 #include "models/plan/plan-private.h"
+#include "models/timing/timing-test.h"
 
 #include <string.h>
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/api/fields.h"
+#include "models/apiserver/apiserver-test.h"
+#include "models/external-resizer/resizer-test.h"
 #include "models/external-resizer/resizer.h"
 #include "tests/conformance/compare.h"
 #include "tests/conformance/resizer-acts.h"

@@ -3,6 +3,7 @@
 #include "tests/conformance/compare.h"
 
 #include "models/api/fields.h"
+#include "models/scheduler/scheduler-test.h"
 #include "tests/conformance/scheduler-case.h"
 
 /* All writes end in this time; only the wait for volumes takes longer. */

@@ -3,6 +3,7 @@
 
 #include "models/api/fields.h"
 #include "models/csi/csi-backend.h"
+#include "models/csi/csi-test.h"
 
 #include <string.h>
 

@@ -2,6 +2,7 @@
 #include "models/api/fields.h"
 #include "models/api/migration/migration.h"
 #include "models/attach-detach-controller/attach-detach-controller.h"
+#include "models/attach-detach-controller/attach-detach-test.h"
 #include "models/attach-detach-controller/controller.h"
 #include "tests/conformance/compare.h"
 #include "tests/conformance/engine.h"

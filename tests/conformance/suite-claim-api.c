@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/api/fields.h"
+#include "models/apiserver/apiserver-test.h"
 #include "models/apiserver/claim-strategy.h"
 #include "models/apiserver/update-checks.h"
 #include "models/pvc-pv-protection/pvc-pv-protection.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/api/migration/migration-test.h"
 #include "models/api/migration/private.h"
 #include "tests/conformance/compare.h"
 #include "tests/conformance/known.h"

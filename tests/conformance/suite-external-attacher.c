@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/api/fields.h"
+#include "models/apiserver/apiserver-test.h"
+#include "models/client/client-test.h"
 #include "models/client/process-private.h"
+#include "models/csi/csi-test.h"
+#include "models/external-attacher/attacher-test.h"
 #include "models/external-attacher/attacher.h"
 #include "tests/conformance/compare.h"
 #include "tests/conformance/script-driver.h"

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/api/api-test.h"
 #include "models/api/fields.h"
+#include "models/apiserver/apiserver-test.h"
 #include "models/client/process-private.h"
+#include "models/csi/csi-test.h"
+#include "models/external-resizer/resizer-test.h"
 #include "models/external-resizer/resizer.h"
 #include "tests/conformance/compare.h"
 #include "tests/conformance/engine.h"

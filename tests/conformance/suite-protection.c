@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/api/fields.h"
+#include "models/client/client-test.h"
 #include "models/client/process-private.h"
+#include "models/ephemeral-volume/ephemeral-volume-test.h"
 #include "models/ephemeral-volume/ephemeral-volume.h"
 #include "models/expand-controller/expand-controller.h"
+#include "models/expand-controller/expand-test.h"
 #include "models/pvc-pv-protection/pvc-pv-protection.h"
 #include "tests/conformance/compare.h"
 #include "tests/conformance/engine.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/api/fields.h"
+#include "models/external-provisioner/topology-test.h"
 #include "models/external-provisioner/topology.h"
 #include "tests/conformance/compare.h"
 #include "tests/conformance/script-driver.h"

@@ -6,6 +6,7 @@
 
 #include "models/api/fields.h"
 #include "models/client/process-private.h"
+#include "models/scheduler/scheduler-test.h"
 
 #include <string.h>
 

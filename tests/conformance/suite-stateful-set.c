@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/api/fields.h"
+#include "models/apiserver/apiserver-test.h"
 #include "models/client/process-private.h"
 #include "models/workloads/stateful-set/private.h"
+#include "models/workloads/stateful-set/stateful-set-test.h"
 #include "models/workloads/stateful-set/stateful-set.h"
 #include "tests/conformance/compare.h"
 #include "tests/conformance/known.h"

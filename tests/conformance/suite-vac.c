@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/api/fields.h"
+#include "models/client/client-test.h"
 #include "models/client/process-private.h"
 #include "models/pvc-pv-protection/pvc-pv-protection.h"
 #include "tests/conformance/claim-acts.h"

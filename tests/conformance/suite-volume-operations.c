@@ -4,6 +4,7 @@
 #include "models/attach-detach-controller/controller.h"
 #include "models/expand-controller/expand-controller.h"
 #include "models/expand-controller/expand-private.h"
+#include "models/kubelet/kubelet-test.h"
 #include "models/kubelet/kubelet.h"
 #include "models/kubelet/operation-executor.h"
 #include "models/kubelet/pod-worker.h"

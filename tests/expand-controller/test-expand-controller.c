@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "models/apiserver/apiserver-test.h"
 #include "models/csi/modelled/modelled-driver.h"
 #include "models/expand-controller/expand-controller.h"
 #include "tests/lib/storage-world.h"

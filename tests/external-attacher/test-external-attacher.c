@@ -3,6 +3,7 @@
 #include "models/volume/access-mode.h"
 #include "tests/sim/test-list.h"
 
+#include "models/external-attacher/attacher-test.h"
 #include "tests/sidecar/world-asserts.h"
 
 const ModelClass *const model_classes[] = {&external_attacher_class, NULL};

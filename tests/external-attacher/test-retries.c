@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "models/api/secret.h"
+#include "models/external-attacher/attacher-test.h"
 #include "models/external-attacher/attacher.h"
 #include "tests/sidecar/retries.h"
 

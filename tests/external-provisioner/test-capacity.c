@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "models/csi/modelled/modelled-test.h"
 #include "models/external-provisioner/external-provisioner.h"
 #include "tests/sidecar/world-asserts.h"
 

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "models/cluster/model.h"
+#include "models/external-provisioner/provisioner-test.h"
 #include "models/external-provisioner/provisioner.h"
 
 /* The parameters of a StorageClass: some go to the driver, some name secrets. And the names of

@@ -10,6 +10,7 @@
 #include "models/external-provisioner/external-provisioner.h"
 #include "sim/metrics.h"
 #include "sim/random.h"
+#include "sim/sim-test.h"
 #include "tests/sidecar/world.h"
 
 /* Retries that fail as before, without a plan, come to the same as those that look at everything.

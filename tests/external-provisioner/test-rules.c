@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "models/apiserver/apiserver-test.h"
 #include "models/external-provisioner/provisioner.h"
 #include "tests/sidecar/world.h"
 

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "models/api/api-test.h"
 #include "models/cluster/model.h"
 #include "models/external-provisioner/topology.h"
 #include "models/volume/turn.h"

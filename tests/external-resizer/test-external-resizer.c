@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "models/api/api-test.h"
 #include "models/external-resizer/resizer.h"
 #include "tests/sidecar/world-asserts.h"
 

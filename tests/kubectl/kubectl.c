@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "run/kubectl/kubectl-test.h"
 #include "run/kubectl/kubectl.h"
 
 #define SECOND INT64_C(1000000000)

@@ -11,6 +11,7 @@
 #include "run/kubectl/cluster.h"
 #include "run/kubectl/go-sort.h"
 #include "run/kubectl/json-path.h"
+#include "run/kubectl/kubectl-test.h"
 #include "run/kubectl/print.h"
 #include "run/kubectl/tab-writer.h"
 

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "models/api/api-test.h"
 #include "models/api/container-life.h"
 #include "models/volume/plugins.h"
 

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "models/csi/modelled/modelled-test.h"
 #include "models/kubelet/operation-executor.h"
 #include "models/kubelet/pod-worker.h"
 #include "node-world.h"

@@ -9,6 +9,7 @@
 
 #include "models/api/container-life.h"
 #include "node-world.h"
+#include "sim/sim-test.h"
 
 /* Containers that end by themselves (KVM-85..88): what the kubelet of node "a" makes of a pod "p"
  * that says so. */

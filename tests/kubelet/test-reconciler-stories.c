@@ -6,6 +6,8 @@
 
 #include <cmocka.h>
 
+#include "models/csi/modelled/modelled-test.h"
+#include "models/kubelet/kubelet-test.h"
 #include "stories.h"
 
 /* Stories of Kubernetes' own tests of the reconciler and of reconstruction: see stories.h. */

@@ -6,6 +6,8 @@
 
 #include <cmocka.h>
 
+#include "models/apiserver/apiserver-test.h"
+#include "models/csi/modelled/modelled-test.h"
 #include "models/kubelet/kubelet.h"
 #include "node-world.h"
 

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "models/csi/modelled/modelled-test.h"
 #include "models/kubelet/plugin-manager.h"
 #include "models/metrics/metrics.h"
 #include "node-world.h"

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "models/csi/modelled/modelled-test.h"
 #include "stories.h"
 
 /* Stories of Kubernetes' own tests of mounts, the wait for volumes and the populator: see

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/lib/storage-world.h"
 
+#include "models/api/api-test.h"
 #include "models/cluster/kube-controller-manager.h"
+#include "models/timing/timing-test.h"
+#include "sim/sim-test.h"
 
 #define GIB (INT64_C(1) << 30)
 
@@ -353,6 +356,13 @@ storage_world_annotate(Object *object, const void *pair)
     const StringPair *annotation = pair;
 
     return object_set_annotation(object, annotation->key, annotation->value);
+}
+
+void
+storage_world_index_class(InformerIndex *index, const Object *object, Objects *objects)
+{
+    (void)objects;
+    index_emit(index, volume_class(VOLUME_CONST(object)));
 }
 
 const Claim *

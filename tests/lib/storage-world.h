@@ -79,6 +79,8 @@ void storage_world_delete_as(StorageWorld *self, ObjectKey *key, ApiPropagation 
 void storage_world_remove(StorageWorld *self, ObjectKey *key);
 /* ObjectEdit: @pair is a StringPair, interned. */
 gboolean storage_world_annotate(Object *object, const void *pair);
+/* An InformerIndexFunc: volumes by class. */
+void storage_world_index_class(InformerIndex *index, const Object *object, Objects *objects);
 
 /* (borrowed): NULL: not there */
 const Claim *storage_world_stored_claim(const StorageWorld *self, const char *name);

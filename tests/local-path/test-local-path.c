@@ -2,6 +2,7 @@
 #include "models/local-path/local-path.h"
 #include "tests/sim/test-list.h"
 
+#include "models/apiserver/apiserver-test.h"
 #include "tests/sidecar/world-asserts.h"
 
 /* The provisioner alone; the test is the kubelet that ends its helper pods. */

@@ -3,6 +3,7 @@
 #include "models/local-static/local-static.h"
 #include "tests/sim/test-list.h"
 
+#include "models/local-static/local-static-test.h"
 #include "tests/sidecar/world-asserts.h"
 
 const ModelClass *const model_classes[] = {&local_static_class, NULL};

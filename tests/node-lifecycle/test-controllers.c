@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/apiserver/apiserver-test.h"
 #include "models/node-lifecycle/node-lifecycle.h"
 #include "tests/lib/storage-world.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "rule-walk.h"
+#include "models/plan/plan-test.h"
 
 #define GATES_MAX 4
 #define FIRST_MINOR 18

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/cluster/kube-controller-manager.h"
 #include "models/plan/operations.h"
+#include "models/plan/plan-test.h"
 #include "tests/lib/storage-world.h"
 
 #include <setjmp.h>

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "models/apiserver/apiserver-test.h"
 #include "tester.h"
 
 /* The executor: what it does with steps, in which order at which instant, what errors mean, and

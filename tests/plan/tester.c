@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tester.h"
+#include "models/timing/timing-test.h"
 
 static const ProcessFlag no_flags[] = {
     {NULL, FLAG_BOOL, 0, NULL, NULL}

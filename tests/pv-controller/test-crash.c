@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/apiserver/apiserver-test.h"
 #include "models/pv-controller/pv-controller.h"
 #include "sim/random.h"
 #include "tests/lib/storage-world.h"

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "models/api/fields.h"
+#include "models/apiserver/apiserver-test.h"
 #include "models/cluster/model.h"
 #include "models/csi/modelled/modelled-driver.h"
 #include "models/pv-controller/in-tree-volume.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/apiserver/apiserver-test.h"
 #include "models/cluster/kube-controller-manager.h"
 #include "models/plan/plan.h"
 #include "models/pv-controller/pv-controller.h"

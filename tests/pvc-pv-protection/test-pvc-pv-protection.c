@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/api/api-test.h"
 #include "models/pvc-pv-protection/pvc-pv-protection.h"
 #include "tests/lib/storage-world.h"
 

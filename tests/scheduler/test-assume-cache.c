@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/scheduler/binding.h"
 
+#include "models/scheduler/scheduler-test.h"
 #include "tests/lib/storage-world.h"
 
 #include <setjmp.h>
@@ -104,7 +105,7 @@ volumes_come_change_and_go(StorageWorld *world, Process *process)
 {
     g_autoptr(AssumeCache) cache = cache_of_story(process, KIND_VOLUME, "v1.PersistentVolume");
     InformerIndex *by_class =
-        informer_add_index(process_informer(process, KIND_VOLUME, NULL), index_volumes_by_class);
+        informer_add_index(process_informer(process, KIND_VOLUME, NULL), storage_world_index_class);
     StringPair pair = {storage_world_intern(world, "a"), storage_world_intern(world, "b")};
 
     assert_null(assume_cache_get(cache, storage_world_volume_key(world, "test-pv0")));

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cycle-world.h"
+#include "models/api/api-test.h"
 #include "models/api/workload.h"
+#include "models/scheduler/scheduler-test.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

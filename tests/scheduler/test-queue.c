@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/scheduler/queue.h"
+#include "models/scheduler/scheduler-test.h"
 
 #include "models/cluster/model.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/scheduler/scheduler-test.h"
 #include "random-world.h"
 
 #include <stdio.h>

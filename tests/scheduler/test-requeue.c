@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/scheduler/scheduler-private.h"
 
+#include "sim/sim-test.h"
 #include "tests/scheduler/requeue-deeds.h"
 
 #include <setjmp.h>

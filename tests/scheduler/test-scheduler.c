@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/api/api-test.h"
+#include "sim/sim-test.h"
 #include "tests/scheduler/scheduler-world.h"
 
 #include <setjmp.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "world.h"
+#include "models/api/api-test.h"
+#include "models/timing/timing-test.h"
+#include "sim/sim-test.h"
 
 #include <string.h>
 

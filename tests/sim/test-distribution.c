@@ -3,6 +3,7 @@
 
 #include "sim/distribution.h"
 #include "sim/portable-math.h"
+#include "sim/sim-test.h"
 
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_sf_gamma.h>

@@ -4,6 +4,7 @@
 #include "test-list.h"
 
 #include "sim/random.h"
+#include "sim/sim-test.h"
 #include "sim/sim.h"
 #include "sim/trace-internal.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test-list.h"
 
+#include "sim/sim-test.h"
 #include "sim/station.h"
 
 #define WAIT_QUEUE 5

@@ -3,6 +3,7 @@
  * reasons. */
 #include "test-list.h"
 
+#include "sim/sim-test.h"
 #include "sim/ticker.h"
 
 #define N_TICKERS 6

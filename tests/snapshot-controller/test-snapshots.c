@@ -20,6 +20,8 @@ const ModelClass *const model_classes[] = {&snapshot_controller_class, &external
 
 #define TAKE "CreateSnapshot"
 
+#include "models/apiserver/apiserver-test.h"
+#include "models/csi/modelled/modelled-test.h"
 #include "tests/snapshot-controller/snapshot-world.h"
 
 /* ---- A snapshot's whole life ---- */

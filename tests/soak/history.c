@@ -5,6 +5,7 @@
 
 #include "models/api/snapshot.h"
 #include "models/api/workload.h"
+#include "models/csi/modelled/modelled-test.h"
 #include "models/plan/plan.h"
 
 #define TAKES_OVER_WITHIN                                                                          \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "invariants-private.h"
+#include "models/csi/modelled/modelled-test.h"
 #include "models/volume/plugins.h"
 
 /* ---- CSI calls ---- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "invariants-private.h"
 #include "models/api/snapshot.h"
+#include "models/csi/modelled/modelled-test.h"
 
 /* Liveness: after a calm time whatever could proceed has done so. What another object or the
  * scenario itself holds up is left out; so is what these few lines cannot judge, such as affinity

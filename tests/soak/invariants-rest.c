@@ -2,6 +2,7 @@
 #include "invariants-private.h"
 #include "models/api/snapshot.h"
 #include "models/cluster/inspect.h"
+#include "models/csi/modelled/modelled-test.h"
 
 /* ---- At rest ---- */
 

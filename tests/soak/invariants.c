@@ -5,6 +5,7 @@
 
 #include "models/api/quota/quota.h"
 #include "models/api/snapshot.h"
+#include "models/csi/modelled/modelled-test.h"
 
 #define FAULTS_MAX 5 /* later faults mostly follow from these */
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/workloads/pods-world.h"
+#include "models/apiserver/apiserver-test.h"
 
 #include <string.h>
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/api/api-test.h"
+#include "models/apiserver/apiserver-test.h"
 #include "models/cluster/kube-controller-manager.h"
 #include "models/garbage-collector/garbage-collector.h"
 #include "models/workloads/daemon-set/daemon-set.h"

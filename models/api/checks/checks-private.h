@@ -34,12 +34,6 @@ extern const CheckRule check_pod_rules[], check_container_rules[], check_workloa
 extern const CheckRule check_update_rules[], check_pod_update_rules[];
 
 /* checks.c */
-/* Returns: a walk that is at the whole of @object; release its member nothing */
-Check check_begin(ApiParser *parser, const json_t *object);
-/* All of a struct: constraints of its fields, unions and rules. @old: (nullable): what it replaces;
- * @depth: 0: the whole, whose status and metadata are left out */
-void check_struct(
-    Check *check, const SchemaType *type, const json_t *object, const json_t *old, unsigned depth);
 
 /* metadata.c */
 void check_metadata(Check *check);

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "models/api/checks/checks-test.h"
 #include "models/api/schema/strict-fields.h"
 
 /* The walk over an object with its type: constraints of fields, then the rows of the tables. Status

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "models/api/fields.h"
+#include "models/api/migration/migration-test.h"
 #include "private.h"
 
 /* ---- azureDisk ---- */

@@ -79,15 +79,3 @@ gboolean topology_from_csi(json_t *volume, const InTreePlugin *plugin, GError **
 json_t *topology_translate_terms(const json_t *terms, const char *zone_key);
 /* (owned): allowedTopologies of one term */
 json_t *topology_of_zones(const char *zone_key, char **zones);
-/* Each term of the volume's node affinity also wants one of these zones. */
-gboolean topology_add(json_t *volume, const char *key, char **zones, GError **error);
-void topology_replace(json_t *volume, const char *old_key, const char *new_key);
-/* Adds labels and terms of regions, made from those of zones. */
-gboolean topology_add_regions(json_t *volume, RegionOfZones region, GError **error);
-
-/* For tests, too. Each returns (owned): NULL with @error */
-gboolean migration_azure_is_managed(const char *uri);
-char *migration_azure_disk_name(const char *uri, GError **error);
-char *migration_azure_account(const char *secret, GError **error);
-char **migration_azure_share(const char *handle, GError **error); /* group, account, share, ... */
-json_t *migration_gce_modes(const json_t *modes);

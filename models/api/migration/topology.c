@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "models/api/fields.h"
+#include "models/api/migration/migration-test.h"
 #include "private.h"
 
 #define ZONE "topology.kubernetes.io/zone"
@@ -195,7 +196,8 @@ zones_of_term(const json_t *term, const PlaceLabels *labels)
     return g_steal_pointer(&zones);
 }
 
-gboolean
+/* Adds labels and terms of regions, made from those of zones. */
+static gboolean
 topology_add_regions(json_t *volume, RegionOfZones region_of, GError **error)
 {
     PlaceLabels labels = labels_of(volume);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* outside the model: the loop driver works on the real machine */
 #include "loop-private.h"
+#include "models/csi/loop/loop-test.h"
 
 #include <string.h>
 

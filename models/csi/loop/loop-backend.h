@@ -76,8 +76,6 @@ typedef struct {
     gboolean readonly, is_block;
 } LoopFact;
 
-/* Returns: (owned): of LoopFact (owned) */
-GPtrArray *loop_backend_facts(LoopBackend *self);
 unsigned loop_backend_n_volumes(LoopBackend *self);
 
 /* ---- kvolsim loop ---- */

@@ -59,7 +59,7 @@ check_controller_publish(const CsiModelledDriver *driver, ModelledCall *call)
 
     if (!modelled_volume_is_there(call)) /* CSI-49 */
         return modelled_refuse_unknown_volume(call);
-    if (node == NULL || !node->exists)
+    if (node == NULL)
         return modelled_refuse(call, CSI_NOT_FOUND, "node %s not found", request->node_id);
     if (request->readonly &&
         (driver->options.controller_capabilities & CSI_CONTROLLER_PUBLISH_READONLY) == 0)

@@ -174,8 +174,6 @@ void csi_modelled_driver_add_node(CsiModelledDriver *self,
                                   const char *name,
                                   const char *node_id,
                                   const StringMap *segments);
-/* The machine is gone: nothing is attached to it, and the driver does not know it any more. */
-void csi_modelled_driver_remove_node(CsiModelledDriver *self, const char *name);
 /* The machine restarts: attachments stay, mounts are gone. */
 void csi_modelled_driver_reboot_node(CsiModelledDriver *self, const char *name);
 /* The plugin of this node (NULL: of the controller) died: calls under way to it end as UNAVAILABLE,
@@ -266,48 +264,24 @@ gboolean csi_modelled_driver_set_condition(CsiModelledDriver *self,
 
 /* Changes at run time. Calls in flight keep their draws, and the limits for which they wait; counts
  * of errors begin anew. */
-void
-csi_modelled_driver_set_latency(CsiModelledDriver *self, CsiLatency latency, const SimDist *dist);
-void csi_modelled_driver_set_errors(CsiModelledDriver *self,
-                                    const CsiModelledError *errors,
-                                    unsigned n_errors);
 void csi_modelled_driver_set_pools(CsiModelledDriver *self,
                                    const CsiModelledPool *pools,
                                    unsigned n_pools);
-void csi_modelled_driver_set_limits(CsiModelledDriver *self,
-                                    const CsiModelledLimit *limits,
-                                    unsigned n_limits);
 /* This volume fills in its own way from now on; NULL: as the driver's others. Returns: FALSE: no
  * such volume */
 gboolean csi_modelled_driver_set_usage(CsiModelledDriver *self,
                                        const char *volume_id,
                                        const VolumeFilling *usage);
-void csi_modelled_driver_set_attach_limit(CsiModelledDriver *self, int limit);
 /* Changes all of these, the sizes and usage of volumes and @ready_at; the other options stay. */
 void csi_modelled_driver_set(CsiModelledDriver *self, const CsiModelledOptions *options);
 
 /* Returns: the time until which Probe answers "not ready" */
 SimTime csi_modelled_driver_ready_at(const CsiModelledDriver *self);
 unsigned csi_modelled_driver_n_volumes(const CsiModelledDriver *self);
-unsigned csi_modelled_driver_n_snapshots(const CsiModelledDriver *self);
-int64_t csi_modelled_driver_used_bytes(const CsiModelledDriver *self);
-/* In the order of creation. @visit must not call the driver. */
-void csi_modelled_driver_each_volume(const CsiModelledDriver *self,
-                                     void (*visit)(void *data, const CsiModelledVolume *volume),
-                                     void *data);
 /* Returns: FALSE: no such volume; @volume may be NULL */
 gboolean csi_modelled_driver_get_volume(const CsiModelledDriver *self,
                                         const char *volume_id,
                                         CsiModelledVolume *volume);
-/* Returns: (owned): ids of the nodes that a volume is attached to, oldest first; NULL if there are
- * none */
-StringList *csi_modelled_driver_published_nodes(const CsiModelledDriver *self,
-                                                const char *volume_id);
-/* Volumes attached to a node, by the node's name. */
-unsigned csi_modelled_driver_n_published(const CsiModelledDriver *self, const char *node_name);
-gboolean csi_modelled_driver_is_staged(const CsiModelledDriver *self,
-                                       const char *volume_id,
-                                       const char *node_name);
 /* Mounts of a volume in pods of a node. */
 unsigned csi_modelled_driver_n_targets(const CsiModelledDriver *self,
                                        const char *volume_id,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The memory of the modelled back end. Nothing here takes time, and only ids are drawn. */
 #include "modelled-private.h"
+#include "models/csi/modelled/modelled-test.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -148,15 +149,13 @@ modelled_node_by_id(const CsiModelledDriver *self, const char *id)
 {
     Node *node = pointer_map_get(&self->nodes_by_id, id);
 
-    return node != NULL && node->exists && strings_same(node->id, id) ? node : NULL;
+    return node != NULL && strings_same(node->id, id) ? node : NULL;
 }
 
 Node *
 modelled_node_by_name(const CsiModelledDriver *self, const char *name)
 {
-    Node *node = pointer_map_get(&self->nodes_by_name, name);
-
-    return node != NULL && node->exists ? node : NULL;
+    return pointer_map_get(&self->nodes_by_name, name);
 }
 
 void
@@ -175,27 +174,8 @@ csi_modelled_driver_add_node(CsiModelledDriver *self,
         g_ptr_array_add(self->all_nodes, node);
     }
     node->id = node_id;
-    node->exists = TRUE;
     set_map(&node->segments, segments);
     pointer_map_set(&self->nodes_by_id, node_id, node);
-}
-
-/* Forgets this node for all volumes. */
-static void
-each_volume_on(CsiModelledDriver *self,
-               const Node *node,
-               void (*visit)(Volume *volume, VolumeNode *on))
-{
-    for (unsigned i = 0; i < self->all_volumes->len; i++) {
-        Volume *volume = sim_log_index(self->all_volumes, Volume *, i);
-        VolumeNode *on = modelled_find_volume_node(volume, node);
-        if (on == NULL)
-            continue;
-        visit(volume, on);
-        modelled_usage_settle(self, volume);
-        if (volume->is_ephemeral)
-            modelled_volume_end(self, volume);
-    }
 }
 
 static void
@@ -206,31 +186,21 @@ forget_mounts(Volume *volume, VolumeNode *on)
     modelled_drop_idle_node(volume, on);
 }
 
-static void
-forget_node(Volume *volume, VolumeNode *on)
-{
-    modelled_unpublish(volume, on);
-    forget_mounts(volume, on);
-}
-
-void
-csi_modelled_driver_remove_node(CsiModelledDriver *self, const char *name)
-{
-    Node *node = modelled_node_by_name(self, name);
-
-    if (node == NULL)
-        return;
-    node->exists = FALSE;
-    each_volume_on(self, node, forget_node);
-}
-
 void
 csi_modelled_driver_reboot_node(CsiModelledDriver *self, const char *name)
 {
-    Node *node = modelled_node_by_name(self, name);
+    const Node *node = modelled_node_by_name(self, name);
 
-    if (node != NULL)
-        each_volume_on(self, node, forget_mounts);
+    for (unsigned i = 0; node != NULL && i < self->all_volumes->len; i++) {
+        Volume *volume = sim_log_index(self->all_volumes, Volume *, i);
+        VolumeNode *on = modelled_find_volume_node(volume, node);
+        if (on == NULL)
+            continue;
+        forget_mounts(volume, on);
+        modelled_usage_settle(self, volume);
+        if (volume->is_ephemeral)
+            modelled_volume_end(self, volume);
+    }
 }
 
 void

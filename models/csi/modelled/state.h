@@ -19,7 +19,6 @@ typedef struct {
     StringMap *segments;
     int attach_limit; /* 0: the driver's; negative: none */
     unsigned n_published;
-    gboolean exists;
 } Node;
 
 typedef struct Target Target;

@@ -102,7 +102,7 @@ value_in(const CsiModelledDriver *driver, const StringMap *wanted, const char *k
 
     for (unsigned i = 0; value == NULL && i < driver->all_nodes->len; i++) {
         const Node *node = driver->all_nodes->pdata[i];
-        if (node->exists && string_map_contains(node->segments, wanted))
+        if (string_map_contains(node->segments, wanted))
             value = string_map_get(node->segments, key);
     }
     return value;

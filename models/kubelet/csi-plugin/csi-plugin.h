@@ -68,13 +68,6 @@ CsiLabels csi_spec_compare_labels(const Volume *volume,
 gboolean csi_spec_mounts_with_label(const Volume *volume, const Release *release);
 /* Returns: interned: the mount option; the pod has a level */
 const char *csi_spec_context_option(Strings *strings, const PodSpec *pod);
-/* CSP-9: whether the pod's name and so on are part of the volume's context. */
-gboolean csi_spec_tells_pod(const CsiDriverObject *driver);
-/* CSP-3: whether volumes of the driver need no VolumeAttachment. */
-gboolean csi_spec_skips_attach(const CsiDriverObject *driver);
-/* KVM-44: the first of @modes, in the order in which they are kept. @multi: the driver has
- * SINGLE_NODE_MULTI_WRITER */
-CsiAccessMode csi_spec_access_mode(uint32_t modes, gboolean multi);
 /* A volume without modes counts as ReadWriteOnce. */
 uint32_t csi_spec_modes(const Volume *volume);
 /* What a driver may do for this kubelet: without DelegateFSGroupToCSIDriver it takes no group. */
@@ -94,7 +87,6 @@ Object *csi_spec_inline_volume(const Component *component,
                                const PodVolume *inline_volume);
 
 /* KVM-42, KVM-57. Interned; NULL: not a CSI volume, or one without a handle */
-const char *csi_spec_staging_path(Strings *strings, const Volume *volume);
 const char *csi_spec_target_path(Strings *strings, const Volume *volume, ObjectUid pod);
 /* The folder of a block volume's links, one for each pod; the folder of a pod's links. Interned. */
 const char *csi_spec_global_map_path(Strings *strings, const char *name);
@@ -212,8 +204,6 @@ const char *csi_metrics_path(const Kubelet *self, const PodMount *mount);
 
 /* Beside the directory of a mount in a pod. @node: of the kubelet. Returns: (owned) */
 StringMap *csi_saved_data(Strings *strings, const NodeVolume *volume, const char *node);
-/* Beside the staging path. Returns: (owned) */
-StringMap *csi_saved_device_data(Strings *strings, const VolumeSource *source);
 /* ConstructVolumeSpec and ConstructBlockVolumeSpec. Returns: (owned): the volume as far as the file
  * tells; NULL: there is no file, or it names no driver or handle */
 Object *csi_saved_data_volume(const Component *component, const StringMap *data, gboolean is_block);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "csi-plugin.h"
+#include "models/kubelet/csi-plugin/csi-plugin-test.h"
 
 /* vol_data.json: saveVolumeData() and ConstructVolumeSpec(). */
 
@@ -29,10 +30,11 @@ csi_saved_data(Strings *strings, const NodeVolume *node_volume, const char *node
         node_volume->attachment != NULL
             ? node_volume->attachment->name
             : volume_attachment_name(strings, source->driver, source->handle, node);
+    g_autoptr(StringMap) device = csi_saved_device_data(strings, source);
     StringPair pairs[] = {
+        device->pairs[0],
+        device->pairs[1],
         {VOLUME_NAME,    volume->meta.key->name         },
-        {HANDLE,         source->handle                 },
-        {DRIVER,         source->driver                 },
         {"nodeName",     node                           },
         {"attachmentID", attachment                     },
         {LIFECYCLE_MODE, csi_spec_lifecycle_mode(source)},

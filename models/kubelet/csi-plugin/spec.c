@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "csi-plugin.h"
+#include "models/kubelet/csi-plugin/csi-plugin-test.h"
 #include "models/kubelet/pod-worker.h"
 
 /* Names, paths and decisions that need no request: csi_plugin.go, csi_util.go, and parts of
@@ -75,12 +76,6 @@ gboolean
 csi_spec_tells_pod(const CsiDriverObject *driver)
 {
     return driver != NULL && driver->pod_info_on_mount;
-}
-
-gboolean
-csi_spec_skips_attach(const CsiDriverObject *driver)
-{
-    return driver != NULL && !driver->attach_required;
 }
 
 const char *

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "measure.h"
 
-gboolean
+/* Whether tmpfs has the size of its limit (gate SizeMemoryBackedVolumes). */
+static gboolean
 memory_dirs_are_sized(const Kubelet *self)
 {
     return release_has_gate(kubelet_release(self), "SizeMemoryBackedVolumes");

@@ -47,5 +47,3 @@ int64_t pod_dir_bytes(const PodWorker *worker, unsigned i, SimTime now);
 SimTime eviction_next_change(const Kubelet *self, SimTime now);
 /* Where the pod stands if this signal is short. */
 EvictionRank pod_rank(const PodWorker *worker, EvictionSignal signal, SimTime now);
-/* Whether tmpfs has the size of its limit (gate SizeMemoryBackedVolumes). */
-gboolean memory_dirs_are_sized(const Kubelet *self);

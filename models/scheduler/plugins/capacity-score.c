@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/scheduler/scheduler-test.h"
 #include "plugins.h"
 
 /* VolumeBinding's score, behind the gate VolumeCapacityPriority: how much of the free volumes that

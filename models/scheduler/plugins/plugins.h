@@ -283,8 +283,6 @@ typedef struct {
     const char *class; /* interned */
     int64_t requested_bytes, capacity_bytes;
 } ClassUse;
-int64_t
-capacity_score(const ClassUse *uses, unsigned n, const ShapePoint *shape, unsigned n_points);
 /* "0:0,100:10": percent and score of up to 10 of each point. @shape: (out): of ShapePoint. Returns:
  * FALSE: it is none */
 gboolean capacity_shape_parse(const char *text, GArray *shape);

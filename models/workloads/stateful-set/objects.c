@@ -4,6 +4,7 @@
 #include "models/api/selector.h"
 #include "models/api/workload.h"
 #include "models/workloads/revisions.h"
+#include "models/workloads/stateful-set/stateful-set-test.h"
 
 #include <string.h>
 

@@ -33,9 +33,3 @@ gboolean stateful_volumes_match(Objects *objects, const StatefulSet *set, const 
 ObjectKey *stateful_pod_key_of(Objects *objects, const StatefulSet *set, const Pod *pod);
 /* Returns: (owned): the pod with the identity and the volumes that do not match put right */
 Object *stateful_pod_corrected(Objects *objects, const StatefulSet *set, const Pod *pod);
-/* The volumes that a pod of the set has, given @others. (owned): NULL: none */
-PodVolumes *stateful_pod_volumes(Objects *objects,
-                                 const StatefulSet *set,
-                                 const ObjectKey *pod,
-                                 const PodSpec *spec,
-                                 const PodVolumes *others);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/cluster/cluster.h"
 #include "models/workloads/stateful-set/private.h"
+#include "models/workloads/stateful-set/stateful-set-test.h"
 
 /* One pod of a StatefulSet and its claims: creation, update, deletion (WL-43..45, WL-60, WL-67). */
 

@@ -97,10 +97,6 @@ gboolean stateful_lacks_claims(const StatefulSetController *self,
 gboolean stateful_claims_are_right(const StatefulSetController *self,
                                    const StatefulSet *set,
                                    const Pod *pod);
-/* WL-44: whether a claim keeps the pod, which is not in the cache, from being created. */
-gboolean stateful_has_stale_claim(const StatefulSetController *self,
-                                  const StatefulSet *set,
-                                  const Object *pod);
 /* Whether its labels, its volumes, or the owners of its claims are wrong. */
 gboolean
 stateful_needs_update(const StatefulSetController *self, const StatefulSet *set, const Pod *pod);
@@ -128,16 +124,8 @@ typedef struct {
     ObjectUid uid; /* {0}: it is not created yet */
 } OwnerName;
 
-/* Whether the reference names the object, whatever its uid. */
-gboolean owner_name_matches(const OwnerName *self, const OwnerReference *reference);
-/* Whether the first reference that names the object has another uid. */
-gboolean claim_has_stale_owner(const Object *claim, const OwnerName *name);
 /* WL-63: whether the policy may delete claims, and the claim has a controller beside these. */
 gboolean claim_has_other_controller(const Object *claim, const ClaimOwners *owners);
-/* Whether the set or the pod is an owner, but not as controller. */
-gboolean claim_has_weak_owner(const Object *claim, const ClaimOwners *owners);
-/* The owner that @claim is to have. @claim: NULL: the cache does not know it */
-ClaimOwner claim_owner(const Object *claim, const ClaimOwners *owners);
 extern const RuleTable stateful_claim_rules; /* WL-60 */
 gboolean claim_owners_are_right(const Object *claim, const ClaimOwners *owners);
 /* ObjectEdit: @owners is a ClaimOwners. */

@@ -128,7 +128,7 @@ add_conflict(const char *path, void *data)
     g_ptr_array_add(list->conflicts, conflict);
 }
 
-void
+static void
 field_conflict_free(void *data)
 {
     FieldConflict *self = data;

@@ -46,7 +46,6 @@ typedef struct {
     char *field;   /* ".spec.replicas" */
     char *message; /* "conflict with \"kubectl\" using apps/v1" */
 } FieldConflict;
-void field_conflict_free(void *self); /* for g_ptr_array_new_with_free_func() */
 
 /**
  * managed_fields_apply: application/apply-patch+yaml

@@ -2,6 +2,7 @@
 #include "models/api/fields.h"
 #include "models/attach-detach-controller/attach-detach-controller.h"
 #include "models/attach-detach-controller/controller.h"
+#include "models/client/client-test.h"
 #include "models/client/process-private.h"
 #include "tests/conformance/csi-plugin/csi-plugin-case.h"
 

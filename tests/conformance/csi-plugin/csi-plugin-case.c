@@ -2,6 +2,7 @@
 #include "tests/conformance/csi-plugin/csi-plugin-case.h"
 
 #include "models/api/fields.h"
+#include "models/csi/csi-test.h"
 #include "models/kubelet/pod-worker.h"
 
 #include <string.h>

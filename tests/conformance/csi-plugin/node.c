@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/api/fields.h"
+#include "models/kubelet/kubelet-test.h"
 #include "models/kubelet/pod-worker.h"
 #include "tests/conformance/csi-plugin/csi-plugin-case.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/api/fields.h"
+#include "models/csi/csi-test.h"
+#include "models/kubelet/csi-plugin/csi-plugin-test.h"
+#include "models/kubelet/kubelet-test.h"
 #include "models/kubelet/pod-worker.h"
 #include "models/volume/resize-status.h"
 #include "tests/conformance/csi-plugin/csi-plugin-case.h"
@@ -35,7 +38,9 @@ decide_about(const CsiWorld *world, const CsiTry *try, CsiOutcome *outcome)
     csi_outcome_decide(outcome, "lifecycle_mode_allowed", json_boolean(fault == NULL));
     csi_outcome_decide(outcome, "fs_group_policy", json_string(policy));
     csi_outcome_decide(outcome, "apply_fs_group_on_host", json_boolean(changes));
-    csi_outcome_decide(outcome, "skip_attach", json_boolean(csi_spec_skips_attach(driver)));
+    csi_outcome_decide(
+        outcome, "skip_attach",
+        json_boolean(!volume_plugin_is_attachable(volume_plugin_find(source), driver)));
     csi_outcome_decide(outcome, "pod_info", json_boolean(csi_spec_tells_pod(driver)));
     csi_outcome_decide(outcome, "selinux_mount",
                        json_boolean(driver != NULL && driver->selinux_mount));
@@ -535,7 +540,8 @@ can_do(CsiWorld *world, const CsiCallArgs *call, CsiOutcome *outcome)
                                         : plugin->device_mountable);
     csi_outcome_decide(outcome, "lifecycle_mode",
                        json_string(csi_spec_lifecycle_mode(volume->source)));
-    csi_outcome_decide(outcome, "skip_attach", json_boolean(csi_spec_skips_attach(driver)));
+    csi_outcome_decide(outcome, "skip_attach",
+                       json_boolean(!volume_plugin_is_attachable(plugin, driver)));
 }
 
 static void

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/api/fields.h"
 #include "models/kubelet/csi-plugin/csi-plugin.h"
+#include "models/kubelet/kubelet-test.h"
 #include "models/kubelet/pod-worker.h"
 #include "tests/conformance/compare.h"
 #include "tests/conformance/engine.h"

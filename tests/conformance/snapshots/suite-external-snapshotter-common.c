@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/api/fields.h"
 #include "models/snapshot-controller/controller.h"
+#include "models/snapshot-controller/snapshot-controller-test.h"
 #include "tests/conformance/script-driver.h"
 #include "tests/conformance/snapshots/snapshot-case.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/api/fields.h"
+#include "models/external-snapshotter/snapshotter-test.h"
 #include "models/external-snapshotter/snapshotter.h"
 #include "tests/conformance/script-driver.h"
 #include "tests/conformance/snapshots/snapshot-case.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/api/migration/migration.h"
+#include "models/apiserver/apiserver-test.h"
 #include "models/attach-detach-controller/controller.h"
 #include "models/volume/plugins.h"
 #include "tests/attach-detach-controller/attach-world.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/client/index.h"
 #include "models/scheduler/binding.h"
+#include "models/scheduler/scheduler-test.h"
 #include "tests/conformance/stories/story.h"
 #include "tests/lib/storage-world.h"
 
@@ -53,7 +54,7 @@ begin(Story *self, ObjectKind kind)
     self->cache = assume_cache_new(informer, kind_class(kind)->kind);
     informer_add_handler(informer, observe, self->cache);
     if (kind == KIND_VOLUME)
-        self->by_class = informer_add_index(informer, index_volumes_by_class);
+        self->by_class = informer_add_index(informer, storage_world_index_class);
 }
 
 static void

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/csi/modelled/modelled-test.h"
 #include "tests/conformance/stories/story.h"
 #include "tests/kubelet/stories.h"
 

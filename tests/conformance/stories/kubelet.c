@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/api/field.h"
+#include "models/apiserver/apiserver-test.h"
+#include "models/csi/modelled/modelled-test.h"
 #include "models/kubelet/volume-manager.h"
 #include "tests/conformance/stories/story.h"
 #include "tests/kubelet/stories.h"

@@ -2,6 +2,7 @@
 #include "models/plan/operations.h"
 #include "models/attach-detach-controller/attach-detach-controller.h"
 #include "models/attach-detach-controller/controller.h"
+#include "models/plan/plan-test.h"
 #include "tests/conformance/engine.h"
 #include "tests/conformance/stories/story.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/api/manifest.h"
+#include "models/csi/modelled/modelled-test.h"
 #include "tests/conformance/stories/story.h"
 #include "tests/kubelet/stories.h"
 

@@ -3,6 +3,7 @@
 #include "models/client/process-private.h"
 #include "models/cluster/kube-controller-manager.h"
 #include "models/pv-controller/pv-controller-private.h"
+#include "models/pv-controller/pv-controller-test.h"
 #include "tests/conformance/engine.h"
 #include "tests/conformance/stories/story.h"
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/csi/modelled/modelled-test.h"
+#include "models/kubelet/kubelet-test.h"
 #include "models/kubelet/volume-manager.h"
 #include "tests/conformance/stories/story.h"
 #include "tests/kubelet/stories.h"

@@ -2,6 +2,7 @@
 /* Data through the whole life of a volume on real devices: written data is read back after each
  * step that must keep it. */
 #include "machine.h"
+#include "models/csi/loop/loop-test.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/csi/modelled/modelled-test.h"
 #include "story-private.h"
 
 #include <stdlib.h>
@@ -517,8 +518,6 @@ tell_other(Story *self, const char *verb, char **words)
         join(self);
     else if (strcmp(verb, "until") == 0)
         run_until(self, story_parse_time(words[1]));
-    else if (strcmp(verb, "remove-node") == 0)
-        csi_modelled_driver_remove_node(self->driver, story_intern(self, words[1]));
     else if (strcmp(verb, "reboot") == 0)
         csi_modelled_driver_reboot_node(self->driver, story_intern(self, words[1]));
     else if (strcmp(verb, "abnormal") == 0)

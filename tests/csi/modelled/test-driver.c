@@ -2,6 +2,9 @@
 /* Time, luck and callers of the modelled driver: limits, deadlines, death, injected errors, draws,
  * observers. */
 #include "models/csi/csi-backend.h"
+#include "models/csi/csi-test.h"
+#include "models/csi/modelled/modelled-test.h"
+#include "sim/sim-test.h"
 #include "story.h"
 
 #include <string.h>

@@ -38,7 +38,6 @@ static const StoryCase cases[] = {
     {"CSI-51 unstage what was never known", "", "unstage v n1 >NOT_FOUND; unmount v n1 >NOT_FOUND"},
     {"CSI-31 unstage what is deleted meanwhile", "no-attach", "create v; stage v n1; delete v; unstage v n1; staged v n1 0"},
     {"CSI-77 unstage while mounted", "", MOUNTED "unstage v n1 >INTERNAL; staged v n1 1"},
-    {"a node that is no more", "", MOUNTED "remove-node n1; attach v n1 >NOT_FOUND; attach v n2; stage v n1 >UNAVAILABLE; node-info n1 >UNAVAILABLE"},
     {"a node that restarts", "", MOUNTED "reboot n1; staged v n1 0; targets v n1 0; published n1 1; stage v n1; mount v n1"},
     {"a volume in a pod's own words", "no-attach no-stage",
      "mount csi-1 n1 inline; volumes 1; mount csi-1 n1 inline; unmount csi-1 n1; volumes 0; unmount csi-1 n1"},

@@ -2,6 +2,7 @@
 /* The modelled driver against csi-sanity (docs/rules/csi-driver.md): its checks told as stories,
  * with the content of the back end at the end; the list of checks for any back end (sanity.h); and
  * spoiled answers that the list must notice. */
+#include "models/csi/modelled/modelled-test.h"
 #include "story.h"
 #include "tests/csi/sanity.h"
 

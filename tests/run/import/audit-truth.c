@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "models/api/field.h"
+#include "run/import/import-test.h"
 #include "run/import/recorded.h"
 
 /* A watch sees a write some ms after its commit; the recorder was slow at times. */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "models/api/field.h"
+#include "run/import/import-test.h"
 #include "run/import/recorded.h"
 #include "run/scenario/scenario.h"
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "run/import/import-test.h"
 #include "run/import/recorder.h"
 
 static void

@@ -14,6 +14,7 @@
 #include "run/files/packed.h"
 #include "run/import/anonymize.h"
 #include "run/import/dump.h"
+#include "run/import/import-test.h"
 #include "run/import/owners.h"
 #include "run/import/prune.h"
 #include "run/import/start/migrated.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The file recorded.json: what is written reads back the same; a wrong file is told with its line.
  */
+#include "run/import/import-test.h"
 #include "run/import/recorded.h"
 
 #include <glib/gstdio.h>

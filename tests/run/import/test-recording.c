@@ -12,6 +12,7 @@
 
 #include "models/api/field.h"
 #include "run/import/found-faults.h"
+#include "run/import/import-test.h"
 #include "run/import/recording.h"
 
 #define KCM "kube-controller-manager/v1/system:serviceaccount:kube-system:"

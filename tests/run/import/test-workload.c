@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "models/api/field.h"
+#include "run/import/import-test.h"
 #include "run/import/workload.h"
 
 #define DUMP_HEAD "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":["

@@ -4,6 +4,7 @@
  * made. */
 #include "run/measure/calibration.h"
 
+#include "run/measure/measure-test.h"
 #include "sim/random.h"
 
 #include <math.h>

@@ -10,6 +10,7 @@
 #include "models/api/field.h"
 #include "run/results/results.h"
 #include "run/results/snapshot.h"
+#include "run/scenario/scenario-test.h"
 
 /* Runs that begin with the objects of a running cluster: what counts as a stage, and what does not.
  */

@@ -11,6 +11,7 @@
 #include "models/api/schema/schema.h"
 #include "models/cluster/model.h"
 #include "run/scenario/effects.h"
+#include "run/scenario/scenario-test.h"
 
 /* docs/fields.md against the fields that Kubernetes 1.18 to 1.36 know (the types of
  * models/api/schema), and the flags of processes: api-flags.txt has a line "PROCESS FLAG" for

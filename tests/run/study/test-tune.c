@@ -9,6 +9,7 @@
 
 #include "rows.h"
 #include "run/results/results.h"
+#include "run/study/study-test.h"
 #include "run/study/tune.h"
 
 /* tune's answer meets the slo and is minimal: one step less in any flag misses it. Judged by runs

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "rows.h"
+#include "run/study/study-test.h"
 #include "run/study/sweep-runner.h"
 #include "run/study/whatif.h"
 

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "run/why/question.h"
+#include "run/why/why-test.h"
 #include "tests/plan/rule-walk.h"
 
 /* The tables of why: exactly one row for each set of facts, and a way out of each cause. */

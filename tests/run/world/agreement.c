@@ -5,6 +5,7 @@
 
 #include "models/api/storage.h"
 #include "models/api/volume.h"
+#include "models/csi/modelled/modelled-test.h"
 
 /* Both sides as sets of lines: "attached VOLUME NODE", "staged VOLUME NODE", "mounted VOLUME NODE
  * 2". */

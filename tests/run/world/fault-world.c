@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "fault-world.h"
+#include "models/csi/modelled/modelled-test.h"
 
 #include <glib/gstdio.h>
 #include <unistd.h>

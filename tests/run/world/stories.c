@@ -9,6 +9,7 @@
 #include "models/api/storage.h"
 #include "models/api/volume.h"
 #include "models/api/workload.h"
+#include "models/apiserver/apiserver-test.h"
 #include "models/csi/csi.h"
 
 typedef struct {

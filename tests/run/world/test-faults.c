@@ -8,6 +8,8 @@
 #include <glib.h>
 
 #include "fault-world.h"
+#include "models/apiserver/apiserver-test.h"
+#include "models/csi/modelled/modelled-test.h"
 
 /* The effects of each fault, and the delay after its end. */
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "continue.h"
+#include "models/csi/modelled/modelled-test.h"
 #include "sim/random.h"
 #include "stories.h"
 #include "tests/soak/invariants.h"

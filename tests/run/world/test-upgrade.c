@@ -10,6 +10,7 @@
 #include <glib/gstdio.h>
 
 #include "models/api/workload.h"
+#include "models/csi/modelled/modelled-test.h"
 #include "run/world/run.h"
 
 /* A cluster with migration on is upgraded node by node, in a random order, while pods with disks of

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/api/api-test.h"
+#include "models/apiserver/apiserver-test.h"
 #include "models/garbage-collector/garbage-collector.h"
 #include "models/workloads/stateful-set/private.h"
+#include "models/workloads/stateful-set/stateful-set-test.h"
 #include "models/workloads/stateful-set/stateful-set.h"
 #include "tests/workloads/pods-world.h"
 

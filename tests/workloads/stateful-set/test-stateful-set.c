@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/api/api-test.h"
 #include "models/api/quota/quota.h"
 #include "models/workloads/stateful-set/stateful-set.h"
+#include "sim/sim-test.h"
 #include "tests/lib/storage-world.h"
 
 #include <setjmp.h>

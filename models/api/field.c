@@ -121,7 +121,7 @@ const FieldType field_flag = {
     .to_json = flag_to_json,
 };
 
-void
+static void
 field_int_parse(ApiParser *parser, const json_t *value, void *field)
 {
     json_int_t number = json_integer_value(value);

@@ -153,7 +153,6 @@ void api_parser_check_name(ApiParser *self,
 const char *name_nearest(const char *text, const char *const *known, unsigned n_known);
 
 /* For types that differ from field_string and the like in a few functions. */
-void field_int_parse(ApiParser *parser, const json_t *value, void *field);
 json_t *field_int64_to_json(const void *field);
 void field_string_map_parse(ApiParser *parser, const json_t *value, void *field);
 json_t *field_string_map_to_json(const void *field);

@@ -69,6 +69,13 @@ if command -v "${CC:-cc}" >/dev/null; then
     echo 'int upper(void); int lower(void); int lower(void) { return upper(); }' | "${CC:-cc}" -x c -c -o "$scratch/objects/sim/sim.o" -
     planted includes "no symbol is used against the arrow" sim/sim.c=upper true
 
+    (cd "$tree" && find sim models run serve cli -name '*.c') | sed 's/\.c$/.o/' | while read -r object; do
+        mkdir -p "$scratch/objects/${object%/*}"
+        [ -e "$scratch/objects/$object" ] || : >"$scratch/objects/$object"
+    done
+    planted hollow "every public function is called" sim/sim.c=lower true
+    planted hollow "what is declared for tests is for tests" sim/sim-test.h=upper append 'int upper(void);\n'
+
     echo 'int counter; int count(void); int count(void) { return ++counter; }' | "${CC:-cc}" -x c -c -o "$scratch/objects/count.o" -
     ar cr "$scratch/objects/libcount.a" "$scratch/objects/count.o"
     planted globals "libcount.a has no mutable globals" sim/sim.c=counter true

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/api/migration/migration.h"
 #include "models/external-attacher/attacher.h"
 #include "models/volume/access-mode.h"
 #include "tests/sim/test-list.h"
@@ -478,6 +479,46 @@ forced_detach(void **state)
     assert_true(object_is_deleted(&attachment(world, "va")->meta));
 }
 
+/* EA-41: the node's id tells nothing of a disk's project, so such an attachment is not compared. */
+static void
+make_it_a_disk(World *world, const char *handle)
+{
+    Object *volume = object_edit(world_get(world, KIND_VOLUME, "pv"));
+    VolumeSource source = *VOLUME(volume)->source;
+
+    source.in_tree = in_tree_plugin_of_driver("pd.csi.storage.gke.io");
+    source.handle = world_intern(world, handle);
+    VOLUME(volume)->source = volume_source_new(&source);
+    api_server_import(world->api, volume); /* no client could change the source */
+}
+
+static void
+a_disk_of_an_unknown_project_is_not_compared(void **state)
+{
+    static const struct {
+        const char *handle, *log;
+    } rows[] = {
+        {"projects/UNSPECIFIED/zones/z/disks/d", "ListVolumes"                },
+        {"projects/p/zones/z/disks/d",
+         "ListVolumes, ControllerPublishVolume, PATCH_STATUS VolumeAttachment"},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        WorldOptions options = {.seed = 1, .driver = lists_publications};
+        g_autoptr(World) world = world_new(&options);
+
+        world_create(world, &world_volume(world, "pv")->meta);
+        world_create(world, &world_attachment(world, "va", "pv", "b")->meta);
+        world_run(world, 50 * SIM_SECOND);
+        make_it_a_disk(world, rows[i].handle);
+        world_run(world, 51 * SIM_SECOND);
+        g_free(world_take_log(world));
+        world_run(world, 65 * SIM_SECOND);
+        assert_log(world, rows[i].log);
+    }
+}
+
 /* EA-14: what queues a changed attachment whose error stays. */
 typedef struct {
     const char *title;
@@ -734,6 +775,7 @@ main(void)
     TEST(tests, burst_up_and_down);
     TEST(tests, ten_workers);
     TEST(tests, crash_and_restart);
+    TEST(tests, a_disk_of_an_unknown_project_is_not_compared);
     TEST_ROWS(tests, request_cases, capabilities_shape_requests);
     TEST_ROWS(tests, node_id_cases, node_id_of_a_detach);
     TEST_ROWS(tests, forced_cases, forced_detach);

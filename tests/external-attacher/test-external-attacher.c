@@ -488,6 +488,7 @@ make_it_a_disk(World *world, const char *handle)
 
     source.in_tree = in_tree_plugin_of_driver("pd.csi.storage.gke.io");
     source.handle = world_intern(world, handle);
+    volume_source_unref(VOLUME(volume)->source);
     VOLUME(volume)->source = volume_source_new(&source);
     api_server_import(world->api, volume); /* no client could change the source */
 }

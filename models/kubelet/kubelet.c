@@ -275,6 +275,7 @@ kubelet_clear(void *data)
     g_clear_pointer(&self->told_in_use, string_list_unref);
     if (self->workers == NULL)
         return;
+    sim_cancel(self->base.sim, self->relist_soon);
     sim_ticker_free(self->relist);
     sim_ticker_free(self->populator);
     sim_ticker_free(self->reconciler);

@@ -270,6 +270,40 @@ the_end_outlives_the_kubelet(void **state)
     assert_int_equal(world_count(world, "NodeUnstageVolume", NULL, NULL), 1);
 }
 
+static gboolean
+is_pending(const World *world, const char *name)
+{
+    SimPending pending[64];
+    unsigned n = sim_pending(world->sim, pending, G_N_ELEMENTS(pending));
+
+    for (unsigned i = 0; i < n; i++)
+        if (strcmp(pending[i].name, name) == 0)
+            return TRUE;
+    return FALSE;
+}
+
+/* KVM-105: a relist on demand dies with its kubelet, and the next kubelet starts the pod. */
+static void
+a_crash_ends_a_relist_on_demand(void **state)
+{
+    static const char relist[] = "kubelet/PLEG relist on demand";
+    WorldOptions options = {.seed = 11, .minor = 36, .recorded_timing = TRUE};
+    g_autoptr(World) world = world_new(&options);
+
+    (void)state;
+    node_world_add_volume(world, "v", "csi");
+    node_world_attach(world, "v", "a");
+    node_world_start(world);
+    node_world_add_ending_pod(world, "p", "v", "Always", NULL, NULL);
+    while (!is_pending(world, relist))
+        assert_true(sim_step(world->sim));
+    assert_true(cluster_crash(world->cluster, "kubelet", "a"));
+    assert_false(is_pending(world, relist));
+    assert_true(cluster_restart(world->cluster, "kubelet", "a"));
+    node_world_run_for(world, SECONDS(60));
+    assert_int_equal(the_pod(world)->phase, POD_RUNNING);
+}
+
 /* KVM-68: what a machine without power ran is gone: Never has failed, the others are started anew
  * and count it. */
 static void
@@ -527,6 +561,7 @@ main(void)
         cmocka_unit_test(a_long_run_forgives),
         cmocka_unit_test(what_is_stopped_early_fails),
         cmocka_unit_test(the_end_outlives_the_kubelet),
+        cmocka_unit_test(a_crash_ends_a_relist_on_demand),
         cmocka_unit_test(power_fails),
         cmocka_unit_test(a_changed_image_restarts),
         cmocka_unit_test(a_changed_image_restarts_one),

@@ -442,7 +442,7 @@ check_claim(Admission *self, const Claim *before, Claim *after, gboolean status,
     return code != API_OK ? code : check_resize(self, before, after, message);
 }
 
-/* API-197: plugin/pkg/admission/podtopologylabels; a label that the pod has gives way. */
+/* API-197: plugin/pkg/admission/podtopologylabels; the node's value replaces a label of the pod. */
 static void
 copy_topology(const Admission *self, Pod *pod, const char *node)
 {

@@ -375,30 +375,32 @@ typedef enum {
     FINISHED = 1 << 5,  /* the worker has nothing left to do */
     ENDED = 1 << 6,     /* its containers have ended by themselves */
     FOR_GOOD = 1 << 7,  /* ... and will not be started again */
-    SANDBOX = 1 << 10,  /* has been told to the status manager */
     TOLD = 1 << 8,      /* the kubelet has told something of it */
     EVICTED = 1 << 9,   /* ... and nothing of it runs any more */
+    SANDBOX = 1 << 10,  /* it has a sandbox, and the kubelet tells of that (KVM-103) */
     VIEW_FACTS_END = 1 << 11,
 } ViewFacts;
 
 #define STANDS (RUNNING | REJECTED | OVER | FINISHED | EVICTED)
 
 /* generateAPIPodStatus() in kubelet_pods.go. VIEW_NONE: as before. */
+/* clang-format off */
 static const Rule view_table[] = {
-    {"SEQ-9.1",        RUNNING,          0,                                                 VIEW_RUNNING  },
-    {"NL-91",          REJECTED,         RUNNING,                                           VIEW_REJECTED },
-    {"EVM-33",         EVICTED,          RUNNING | REJECTED,                                VIEW_EVICTED  },
-    {"NL-93",          OVER | SHUT_DOWN, RUNNING | REJECTED | EVICTED,                      VIEW_SHUT_DOWN},
-    {"SEQ-10.1",       OVER | FAILED,    RUNNING | REJECTED | EVICTED | SHUT_DOWN,          VIEW_BROKEN   },
-    {"SEQ-10.2",       OVER,             RUNNING | REJECTED | EVICTED | SHUT_DOWN | FAILED, VIEW_SUCCEEDED},
-    {"SEQ-10.3",       FINISHED,         RUNNING | REJECTED | EVICTED | OVER,               VIEW_FAILED,    .since = 27},
-    {"SEQ-10.4",                FINISHED,                       RUNNING | REJECTED | EVICTED | OVER,                                                 VIEW_NONE,      .until = 27},
-    {"KVM-88",     ENDED | FOR_GOOD,                     STANDS,                                                               VIEW_ENDED                                                   },
-    {"KVM-86",      ENDED,                      STANDS | FOR_GOOD,  VIEW_RESTARTING},
-    {"KVM-18.1", 0,                 STANDS | ENDED | TOLD | SANDBOX,                                                        VIEW_WAITING                                                                                                                  },
-    {"KVM-103",    SANDBOX,                    STANDS | ENDED,      VIEW_SANDBOX},
-    {"KVM-18.2",    TOLD,                    STANDS | ENDED | SANDBOX,                                                       VIEW_NONE                                                                                                                                                                      },
+    {"SEQ-9.1",  RUNNING,          0,                                                 VIEW_RUNNING},
+    {"NL-91",    REJECTED,         RUNNING,                                           VIEW_REJECTED},
+    {"EVM-33",   EVICTED,          RUNNING | REJECTED,                                VIEW_EVICTED},
+    {"NL-93",    OVER | SHUT_DOWN, RUNNING | REJECTED | EVICTED,                      VIEW_SHUT_DOWN},
+    {"SEQ-10.1", OVER | FAILED,    RUNNING | REJECTED | EVICTED | SHUT_DOWN,          VIEW_BROKEN},
+    {"SEQ-10.2", OVER,             RUNNING | REJECTED | EVICTED | SHUT_DOWN | FAILED, VIEW_SUCCEEDED},
+    {"SEQ-10.3", FINISHED,         RUNNING | REJECTED | EVICTED | OVER,               VIEW_FAILED, .since = 27},
+    {"SEQ-10.4", FINISHED,         RUNNING | REJECTED | EVICTED | OVER,               VIEW_NONE, .until = 27},
+    {"KVM-88",   ENDED | FOR_GOOD, STANDS,                                            VIEW_ENDED},
+    {"KVM-86",   ENDED,            STANDS | FOR_GOOD,                                 VIEW_RESTARTING},
+    {"KVM-18.1", 0,                STANDS | ENDED | TOLD | SANDBOX,                   VIEW_WAITING},
+    {"KVM-103",  SANDBOX,          STANDS | ENDED,                                    VIEW_SANDBOX},
+    {"KVM-18.2", TOLD,             STANDS | ENDED | SANDBOX,                          VIEW_NONE},
 };
+/* clang-format on */
 
 const RuleTable kubelet_view_rules =
     RULE_TABLE("kubelet: what to tell of a pod", VIEW_FACTS_END, view_table);

@@ -294,8 +294,8 @@ edit_nominate(Object *object, const void *arg)
     return TRUE;
 }
 
-/* SCH-70: PreBind, or straight on if all claims are bound (VB-80, VB-90). SCH-133: who looks at a
- * pod that binds its volumes sees for which node; the binding takes it back (API-24). */
+/* SCH-70: PreBind, or straight on if all claims are bound (VB-80, VB-90). SCH-133: first the pod
+ * is told its node as nominatedNodeName; the binding ends that (API-22). */
 void
 scheduler_decide_bind_volumes(const void *data, Plan *plan)
 {

@@ -92,7 +92,8 @@ queued_pod_failed(QueuedPod *self, gboolean rejected)
     self->errors = rejected ? 0 : self->errors + 1;
 }
 
-/* SCH-38: the second in which an instant lies, while waiting pods are popped, too. */
+/* SCH-38. Returns: the start of the second in which @at lies, if waiting pods are popped; else @at
+ */
 static SimTime
 window_of(const SchedulingQueue *self, SimTime at)
 {

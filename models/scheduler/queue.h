@@ -39,8 +39,9 @@ typedef struct {
     SimTime initial_backoff; /* SCH-1 */
     SimTime max_backoff;     /* SCH-2 */
     gboolean pops_waiting;   /* gate SchedulerPopFromBackoffQ (SCH-38) */
-    gboolean counts_causes;  /* back-off counts rejections, or errors, not attempts (SCH-132) */
-    SimTime window_phase;    /* of the seconds to which the end of a back-off is cut (SCH-38) */
+    gboolean
+        counts_causes;    /* the back-off grows with rejections or errors, not attempts (SCH-132) */
+    SimTime window_phase; /* of the seconds to which the end of a back-off is cut (SCH-38) */
 } QueueOptions;
 
 SchedulingQueue *scheduling_queue_new(const QueueOptions *options);

@@ -264,7 +264,7 @@ is_removed(const json_t *old, const json_t *new)
     return FALSE;
 }
 
-/* Before 1.34 a running container never had less memory than it may have in use. */
+/* Before 1.34 the limit of memory could shrink only with a restart of the container. */
 static void
 check_memory_limit(Check *check, const json_t *old, const json_t *new, const char *at)
 {
@@ -356,7 +356,7 @@ check_resize_list(Check *check, const json_t *old, json_t *new, const char *list
     }
 }
 
-/* Pods that are not resized at all. Returns: whether it is one */
+/* Returns: FALSE: it is a pod that nobody may resize, and that is said */
 static gboolean
 check_resizable(Check *check, const json_t *pod)
 {

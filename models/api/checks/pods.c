@@ -230,8 +230,8 @@ check_os(Check *check, const json_t *spec)
                             "cannot be set for a windows pod");
 }
 
-/* validateEphemeralContainers(): names differ from those of all containers; the target is none of
- * these. */
+/* validateEphemeralContainers(): a name differs from those of all other containers; a target is a
+ * plain or an init container. */
 static void
 check_ephemeral_names(Check *check, const json_t *spec)
 {

@@ -20,7 +20,7 @@ typedef struct {
 } Calibrate;
 
 static gboolean
-go_on(void *data, unsigned done, unsigned total)
+cmd_calibrate_go_on(void *data, unsigned done, unsigned total)
 {
     Calibrate *self = data;
 
@@ -145,7 +145,7 @@ print_table(const GArray *samples)
 
 /* Two calibrations of one machine differ. No model can come closer to the machine than that. */
 static ExitCode
-compare(const GArray *now, const char *file)
+cmd_calibrate_compare(const GArray *now, const char *file)
 {
     g_autoptr(GError) error = NULL;
     g_autoptr(GArray) before = calibration_read(file, &error);
@@ -173,7 +173,10 @@ compare(const GArray *now, const char *file)
 }
 
 static ExitCode
-measure(Calibrate *self, LoopBackend *backend, const GArray *sizes, const GArray *workers)
+cmd_calibrate_measure(Calibrate *self,
+                      LoopBackend *backend,
+                      const GArray *sizes,
+                      const GArray *workers)
 {
     g_autofree unsigned *numbers = g_new(unsigned, workers->len);
     CalibrationOptions options = {
@@ -187,7 +190,7 @@ measure(Calibrate *self, LoopBackend *backend, const GArray *sizes, const GArray
         .hold = self->hold,
         .seed = 1,
         .fs_type = self->fs_type,
-        .progress = go_on,
+        .progress = cmd_calibrate_go_on,
         .progress_data = self,
     };
     g_autoptr(GError) error = NULL;
@@ -204,7 +207,9 @@ measure(Calibrate *self, LoopBackend *backend, const GArray *sizes, const GArray
     }
     ExitCode code = write_results(self, samples, workers, where);
     print_table(samples);
-    return code == EXIT_DONE && self->against != NULL ? compare(samples, self->against) : code;
+    return code == EXIT_DONE && self->against != NULL
+               ? cmd_calibrate_compare(samples, self->against)
+               : code;
 }
 
 /* Fits or compares the samples of an earlier calibration. */
@@ -219,7 +224,9 @@ reuse(const Calibrate *self)
                              error != NULL ? error->message : "no samples");
     ExitCode code = self->out == NULL ? EXIT_DONE : write_profiles(self, samples, NULL, self->from);
     print_table(samples);
-    return code == EXIT_DONE && self->against != NULL ? compare(samples, self->against) : code;
+    return code == EXIT_DONE && self->against != NULL
+               ? cmd_calibrate_compare(samples, self->against)
+               : code;
 }
 
 static ExitCode
@@ -240,7 +247,7 @@ calibrate(Calibrate *self)
     LoopBackend *backend = loop_folder_open(&options, &error);
     if (backend == NULL)
         return loop_folder_fail("calibrate", error);
-    ExitCode code = measure(self, backend, sizes, workers);
+    ExitCode code = cmd_calibrate_measure(self, backend, sizes, workers);
     loop_folder_close(backend);
     return code;
 }

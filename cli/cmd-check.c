@@ -153,19 +153,21 @@ check_file(const char *file, const ScenarioOptions *options, json_t *findings, S
 /* ---- Formats ---- */
 
 static const char *
-text_of(json_t *finding, const char *member)
+cmd_check_text_of(json_t *finding, const char *member)
 {
     return json_string_value(json_object_get(finding, member));
 }
 
 /* "path: message (hint)". Returns: (owned) */
 static char *
-words_of(json_t *finding)
+cmd_check_words_of(json_t *finding)
 {
-    const char *path = text_of(finding, "path"), *hint = text_of(finding, "hint");
+    const char *path = cmd_check_text_of(finding, "path"),
+               *hint = cmd_check_text_of(finding, "hint");
 
     return g_strconcat(path != NULL ? path : "", path != NULL ? ": " : "",
-                       text_of(finding, "message"), hint != NULL ? " (" : NULL, hint, ")", NULL);
+                       cmd_check_text_of(finding, "message"), hint != NULL ? " (" : NULL, hint, ")",
+                       NULL);
 }
 
 static void
@@ -176,11 +178,11 @@ print_lines(json_t *findings)
     json_t *finding;
 
     json_array_foreach(findings, i, finding) {
-        g_autofree char *raw = words_of(finding), *words = printable(raw, "");
-        g_autofree char *file = printable(text_of(finding, "file"), "");
+        g_autofree char *raw = cmd_check_words_of(finding), *words = printable(raw, "");
+        g_autofree char *file = printable(cmd_check_text_of(finding, "file"), "");
         json_t *line = json_object_get(finding, "line");
-        if (strcmp(text_of(finding, "level"), "error") != 0)
-            g_string_append_printf(text, "%s: %s\n", text_of(finding, "level"), words);
+        if (strcmp(cmd_check_text_of(finding, "level"), "error") != 0)
+            g_string_append_printf(text, "%s: %s\n", cmd_check_text_of(finding, "level"), words);
         else if (line == NULL)
             g_string_append_printf(text, "%s: %s\n", file, words);
         else
@@ -214,10 +216,10 @@ print_github(json_t *findings)
     json_t *finding;
 
     json_array_foreach(findings, i, finding) {
-        g_autofree char *words = words_of(finding);
+        g_autofree char *words = cmd_check_words_of(finding);
         g_autofree char *message = escape_for_github(words, "%\r\n");
-        g_autofree char *file = escape_for_github(text_of(finding, "file"), "%\r\n:,");
-        const char *level = text_of(finding, "level");
+        g_autofree char *file = escape_for_github(cmd_check_text_of(finding, "file"), "%\r\n:,");
+        const char *level = cmd_check_text_of(finding, "level");
         json_t *line = json_object_get(finding, "line");
         printf("::%s file=%s", strcmp(level, "ignored") == 0 ? "notice" : level, file);
         if (line != NULL)
@@ -237,10 +239,11 @@ print_sarif(json_t *findings)
     json_t *finding;
 
     json_array_foreach(findings, i, finding) {
-        g_autofree char *words = words_of(finding);
-        const char *level = text_of(finding, "level");
+        g_autofree char *words = cmd_check_words_of(finding);
+        const char *level = cmd_check_text_of(finding, "level");
         json_t *line = json_object_get(finding, "line");
-        json_t *place = json_pack("{s:{s:s}}", "artifactLocation", "uri", text_of(finding, "file"));
+        json_t *place =
+            json_pack("{s:{s:s}}", "artifactLocation", "uri", cmd_check_text_of(finding, "file"));
         if (line != NULL)
             json_object_set_new(place, "region",
                                 json_pack("{s:O, s:O}", "startLine", line, "startColumn",
@@ -258,7 +261,7 @@ print_sarif(json_t *findings)
 }
 
 static void
-print_json(json_t *findings)
+cmd_check_print_json(json_t *findings)
 {
     json_auto_t *report = json_pack("{s:O}", "findings", findings);
 
@@ -266,10 +269,10 @@ print_json(json_t *findings)
 }
 
 static const CheckFormat formats[] = {
-    {"table",  print_lines },
-    {"json",   print_json  },
-    {"github", print_github},
-    {"sarif",  print_sarif },
+    {"table",  print_lines         },
+    {"json",   cmd_check_print_json},
+    {"github", print_github        },
+    {"sarif",  print_sarif         },
 };
 
 static const CheckFormat *

@@ -9,7 +9,7 @@
 #include "run/teach/releases.h"
 
 static ExitCode
-compare(char **folders, gboolean is_json)
+cmd_compare_compare(char **folders, gboolean is_json)
 {
     g_autoptr(GError) error = NULL;
     g_autoptr(Comparison) comparison = comparison_new((const char *const *)folders, &error);
@@ -98,5 +98,5 @@ cmd_compare(int argc, char **argv)
                    : EXIT_BAD_INPUT;
     if (argc < 3 || argc > COMPARISON_MAX + 1)
         return cli_bad_usage("compare", "give the folders of two runs or more, 26 at most");
-    return compare(argv + 1, is_json);
+    return cmd_compare_compare(argv + 1, is_json);
 }

@@ -45,14 +45,14 @@ typedef struct {
 /* ---- What is given ---- */
 
 static gboolean
-refuse(const char *message)
+cmd_csi_refuse(const char *message)
 {
     cli_bad_usage("csi", message);
     return FALSE;
 }
 
 static const ScenarioDriver *
-find_driver(const CsiCommand *self)
+cmd_csi_find_driver(const CsiCommand *self)
 {
     for (unsigned i = 0; i < self->loaded->n_drivers; i++)
         if (self->name == NULL || strcmp(self->loaded->drivers[i].name, self->name) == 0)
@@ -74,7 +74,7 @@ read_services(CsiCommand *self)
         else if (strcmp(names[i], "node") == 0)
             self->options.has_node = TRUE;
         else
-            return refuse("--services has controller, node or both");
+            return cmd_csi_refuse("--services has controller, node or both");
     }
     if (self->options.has_node && self->node == NULL)
         self->node = g_strdup(g_get_host_name());
@@ -99,32 +99,32 @@ read_mount(CsiCommand *self)
             continue;
         self->options.mounts.mode = (CsiMountMode)i;
         if (i == CSI_MOUNT_BIND && self->state_dir == NULL)
-            return refuse("--mount bind needs --state-dir for the data");
+            return cmd_csi_refuse("--mount bind needs --state-dir for the data");
         return TRUE;
     }
-    return refuse("--mount is none, tmpfs, bind or off");
+    return cmd_csi_refuse("--mount is none, tmpfs, bind or off");
 }
 
 static gboolean
 read_arguments(CsiCommand *self, int argc)
 {
     if (argc != 1 || self->endpoint == NULL)
-        return refuse("give --endpoint and no other argument");
+        return cmd_csi_refuse("give --endpoint and no other argument");
     if (self->log_format != NULL && !csi_log_format_parse(self->log_format, &self->format))
-        return refuse("--log-format is text, json, mock or none");
+        return cmd_csi_refuse("--log-format is text, json, mock or none");
     self->is_loop = g_strcmp0(self->backend, "loop") == 0;
     if (self->backend != NULL && !self->is_loop && strcmp(self->backend, "modelled") != 0)
-        return refuse("--backend is modelled or loop");
+        return cmd_csi_refuse("--backend is modelled or loop");
     if (!(self->speed > 0) || self->speed > 1e6 || (self->is_loop && self->speed != 1))
-        return refuse("--speed is above 0, at most 1000000, and 1 with real devices");
+        return cmd_csi_refuse("--speed is above 0, at most 1000000, and 1 with real devices");
     if (self->scenario != NULL && self->profile != NULL)
-        return refuse("give --profile or --scenario: a scenario names its profile");
+        return cmd_csi_refuse("give --profile or --scenario: a scenario names its profile");
     return read_services(self) && read_mount(self);
 }
 
 /* Returns: %FALSE: what is wrong was printed */
 static gboolean
-load(CsiCommand *self)
+cmd_csi_load(CsiCommand *self)
 {
     CsiPluginOptions *options = &self->options;
 
@@ -133,7 +133,7 @@ load(CsiCommand *self)
             ? cli_load_scenario(self->scenario, self->set)
             : cli_load_profile(self->profile != NULL ? self->profile : "generic",
                                self->name != NULL ? self->name : "csi.kvolsim.io", self->set);
-    if (self->loaded == NULL || (options->driver = find_driver(self)) == NULL ||
+    if (self->loaded == NULL || (options->driver = cmd_csi_find_driver(self)) == NULL ||
         !cli_parse_seed(self->seed, self->loaded, &options->seed))
         return FALSE;
     options->scenario = self->loaded;
@@ -294,7 +294,7 @@ serve_driver(CsiCommand *self)
 }
 
 static ExitCode
-serve(CsiCommand *self)
+cmd_csi_serve(CsiCommand *self)
 {
     g_autoptr(GError) error = NULL;
     ExitCode code;
@@ -317,7 +317,7 @@ serve(CsiCommand *self)
 }
 
 static void
-clear(CsiCommand *self)
+cmd_csi_clear(CsiCommand *self)
 {
     g_clear_pointer(&self->loop, g_main_loop_unref);
     g_clear_pointer(&self->context, g_main_context_unref);
@@ -379,9 +379,9 @@ cmd_csi(int argc, char **argv)
                   "SIGTERM: calls are answered first. Exit status: 143 after SIGTERM, 130 after "
                   "Ctrl-C, 1 I/O error, or somebody\n"
                   "listens there already, 2 bad input, 4 not permitted on this machine.") &&
-        read_arguments(&self, argc) && load(&self))
-        code = serve(&self);
-    clear(&self);
+        read_arguments(&self, argc) && cmd_csi_load(&self))
+        code = cmd_csi_serve(&self);
+    cmd_csi_clear(&self);
     cli_free_values(entries);
     return code;
 }

@@ -79,11 +79,11 @@ print_changes(const GArray *changes, gboolean is_json)
 
 /* The objects at two instants of one run. */
 static ExitCode
-compare(const LookOptions *options,
-        const char *file,
-        const char *from,
-        const char *to,
-        gboolean is_json)
+cmd_diff_compare(const LookOptions *options,
+                 const char *file,
+                 const char *from,
+                 const char *to,
+                 gboolean is_json)
 {
     g_autoptr(Look) look = look_open(options, file);
 
@@ -120,5 +120,5 @@ cmd_diff(int argc, char **argv)
         return EXIT_BAD_INPUT;
     if (argc != 2)
         return cli_bad_usage("diff", "give one scenario file, --from and --to");
-    return compare(&options, argv[1], from, to, is_json);
+    return cmd_diff_compare(&options, argv[1], from, to, is_json);
 }

@@ -42,7 +42,7 @@ print_event(WatchCommand *self)
 
 /* Called while it is being committed. */
 static void
-event_written(void *data, const ApiEventWrite *write, SimTime responds_at)
+cmd_get_event_written(void *data, const ApiEventWrite *write, SimTime responds_at)
 {
     WatchCommand *self = data;
 
@@ -56,7 +56,7 @@ event_written(void *data, const ApiEventWrite *write, SimTime responds_at)
 }
 
 static void
-object_changed(void *data, const Object *before, const Object *after)
+cmd_get_object_changed(void *data, const Object *before, const Object *after)
 {
     WatchCommand *self = data;
 
@@ -82,8 +82,8 @@ watch(Look *look, const KubectlRequest *request, char **words)
         return FALSE;
     kubectl_watch_list(watch, request->out);
     print_and_clear(request->out, stdout);
-    api_server_observe(cluster_api(run_cluster(look->run)), object_changed, &command);
-    api_server_observe_events(cluster_api(run_cluster(look->run)), event_written, &command);
+    api_server_observe(cluster_api(run_cluster(look->run)), cmd_get_object_changed, &command);
+    api_server_observe_events(cluster_api(run_cluster(look->run)), cmd_get_event_written, &command);
     run_execute(look->run);
     print_event(&command);
     return TRUE;

@@ -24,7 +24,7 @@ list_or_nothing(char **list)
 }
 
 static gboolean
-go_on(void *data, const char *doing)
+cmd_import_go_on(void *data, const char *doing)
 {
     Progress *progress = data;
 
@@ -112,7 +112,7 @@ make(const ImportCommand *self,
         .start = self->start,
         .data_dir = data_dir,
         .anonymize = self->anonymize,
-        .go_on = go_on,
+        .go_on = cmd_import_go_on,
         .data = progress,
         .is_incomplete = is_incomplete,
     };

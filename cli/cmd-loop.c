@@ -15,7 +15,7 @@ print_remain(const LoopRemain *remain)
 }
 
 static ExitCode
-list(const char *state_dir)
+cmd_loop_list(const char *state_dir)
 {
     g_autoptr(GError) error = NULL;
     g_autoptr(GPtrArray) remains = loop_remains_list(state_dir, &error);
@@ -72,7 +72,7 @@ cmd_loop(int argc, char **argv)
     g_autofree char *folder =
         g_canonicalize_filename(given != NULL ? given : LOOP_FOLDER_DEFAULT, NULL);
     if (argc == 2 && strcmp(argv[1], "list") == 0)
-        return list(folder);
+        return cmd_loop_list(folder);
     if (argc == 2 && strcmp(argv[1], "clean") == 0)
         return clean(folder);
     return cli_bad_usage("loop", "give list or clean");

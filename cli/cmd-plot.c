@@ -70,7 +70,7 @@ has_index(const char *run, unsigned picture)
 
 /* @wanted: (out): which pictures to draw. All files are looked at before the first is drawn. */
 static gboolean
-choose(const char *run, const char *kind, gboolean *wanted)
+cmd_plot_choose(const char *run, const char *kind, gboolean *wanted)
 {
     gboolean is_any = FALSE, is_known = kind == NULL;
     unsigned n_wanted = 0;
@@ -107,7 +107,7 @@ draw_all(const char *run, const char *kind, const GnuplotFormat *format, const c
 {
     gboolean wanted[G_N_ELEMENTS(pictures)] = {FALSE};
 
-    if (!choose(run, kind, wanted))
+    if (!cmd_plot_choose(run, kind, wanted))
         return EXIT_BAD_INPUT;
     for (unsigned i = 0; i < G_N_ELEMENTS(pictures); i++) {
         ExitCode code = !wanted[i] ? EXIT_DONE

@@ -31,7 +31,7 @@ summary_of(const char *text)
 }
 
 static ExitCode
-list(const char *folder, gboolean is_json)
+cmd_profiles_list(const char *folder, gboolean is_json)
 {
     g_autoptr(GPtrArray) names = list_files(folder, ".yaml", NULL);
     json_auto_t *rows = json_array();
@@ -74,7 +74,7 @@ load_scenario(const char *data_dir, const char *file)
 /* Loads the profile as part of a scenario, with the same checks. Returns: (owned): NULL with the
  * faults printed */
 static Scenario *
-load(const char *data_dir, const char *name)
+cmd_profiles_load(const char *data_dir, const char *name)
 {
     g_autofree char *file = NULL;
     g_autofree char *text = g_strdup_printf(
@@ -230,7 +230,7 @@ curves(const ScenarioDriver *driver)
 }
 
 static ExitCode
-draw(const ScenarioDriver *driver, const char *name, const char *out)
+cmd_profiles_draw(const ScenarioDriver *driver, const char *name, const char *out)
 {
     const GnuplotFormat *format = gnuplot_format(out != NULL ? "png" : "dumb");
     g_autofree char *text = curves(driver);
@@ -246,10 +246,10 @@ draw(const ScenarioDriver *driver, const char *name, const char *out)
 typedef struct {
     const CsiUseClass *use;
     char *fault; /* NULL: the call is made */
-} CallRow;
+} ProfilesCallRow;
 
 static void
-print_calls(const CallRow *rows)
+print_calls(const ProfilesCallRow *rows)
 {
     printf("%-27s %-21s %-12s %s\n", "CALL", "BY", "RULE", "WHEN");
     for (CsiUse i = 0; i < CSI_N_USES; i++)
@@ -266,7 +266,7 @@ print_calls(const CallRow *rows)
 }
 
 static json_t *
-calls_as_json(const CallRow *rows)
+calls_as_json(const ProfilesCallRow *rows)
 {
     json_t *calls = json_array();
 
@@ -285,10 +285,11 @@ show_calls(const Scenario *scenario, gboolean is_json)
     json_auto_t *drivers = json_object();
 
     for (unsigned i = 0; i < scenario->n_drivers; i++) {
-        CallRow rows[CSI_N_USES];
+        ProfilesCallRow rows[CSI_N_USES];
         const char *driver = scenario->drivers[i].name;
         for (CsiUse use = 0; use < CSI_N_USES; use++)
-            rows[use] = (CallRow){csi_use_class(use),
+            rows[use] =
+                (ProfilesCallRow){csi_use_class(use),
                                   scenario_driver_call_fault(scenario, &scenario->drivers[i], use)};
         if (is_json)
             json_object_set_new(drivers, driver, calls_as_json(rows));
@@ -329,8 +330,9 @@ show(const char *data_dir, const char *folder, const char *name, const ShowOptio
 
     if (!input_get_contents(file, &text, NULL, NULL))
         return cli_bad_input("profiles: no profile \"%s\": see kvolsim profiles", name);
-    g_autoptr(Scenario) scenario =
-        options->calls && is_scenario(text) ? load_scenario(data_dir, path) : load(data_dir, path);
+    g_autoptr(Scenario) scenario = options->calls && is_scenario(text)
+                                       ? load_scenario(data_dir, path)
+                                       : cmd_profiles_load(data_dir, path);
     if (scenario == NULL)
         return EXIT_BAD_INPUT;
     if (options->calls) {
@@ -344,7 +346,7 @@ show(const char *data_dir, const char *folder, const char *name, const ShowOptio
         return EXIT_DONE;
     }
     print_profile(lines, &scenario->drivers[0]);
-    return draw(&scenario->drivers[0], name, options->out);
+    return cmd_profiles_draw(&scenario->drivers[0], name, options->out);
 }
 
 int
@@ -374,7 +376,7 @@ cmd_profiles(int argc, char **argv)
     g_autofree char *data_dir = cli_data_dir();
     g_autofree char *folder = g_build_filename(data_dir, "models", "profiles", NULL);
     if (argc == 1)
-        return list(folder, options.is_json);
+        return cmd_profiles_list(folder, options.is_json);
     options.out = out;
     if (argc == 3 && strcmp(argv[1], "show") == 0)
         return show(data_dir, folder, argv[2], &options);

@@ -25,7 +25,7 @@ typedef struct {
 
 /* Called from several threads. */
 static gboolean
-go_on(void *data, SimTime now, uint64_t n_events)
+cmd_replay_go_on(void *data, SimTime now, uint64_t n_events)
 {
     ReplayCommand *self = data;
     char buffer[SIM_TIME_BUFFER];
@@ -42,7 +42,7 @@ go_on(void *data, SimTime now, uint64_t n_events)
 }
 
 static ExitCode
-draw(const ReplayCommand *self, const Replay *replay)
+cmd_replay_draw(const ReplayCommand *self, const Replay *replay)
 {
     static const char *const pictures[] = {"timeline", "quantiles"};
     const char *terminal = gnuplot_format("png")->terminal;
@@ -72,7 +72,7 @@ write_files(const ReplayCommand *self, const Replay *replay)
         return EXIT_ERROR;
     if (!replay_write_csv(replay, self->out, &error))
         return cli_fail("%s", error->message);
-    return self->has_plot ? draw(self, replay) : EXIT_DONE;
+    return self->has_plot ? cmd_replay_draw(self, replay) : EXIT_DONE;
 }
 
 /* @fit: NULL: not asked for */
@@ -94,7 +94,7 @@ print_replay(const ReplayCommand *self, const Replay *replay, const ReplayFit *f
 }
 
 static ExitCode
-fail(ReplayCommand *self, const char *file, const GError *error)
+cmd_replay_fail(ReplayCommand *self, const char *file, const GError *error)
 {
     progress_hide(self->progress);
     if (g_error_matches(error, RUN_ERROR, RUN_ERROR_INTERRUPTED))
@@ -103,7 +103,7 @@ fail(ReplayCommand *self, const char *file, const GError *error)
 }
 
 static ExitCode
-finish(ReplayCommand *self, const Replay *replay, const ReplayFit *fit)
+cmd_replay_finish(ReplayCommand *self, const Replay *replay, const ReplayFit *fit)
 {
     progress_hide(self->progress);
     ExitCode code = write_files(self, replay);
@@ -114,7 +114,7 @@ finish(ReplayCommand *self, const Replay *replay, const ReplayFit *fit)
 }
 
 static ExitCode
-compare(ReplayCommand *self, const char *path, const ReplayOptions *options)
+cmd_replay_compare(ReplayCommand *self, const char *path, const ReplayOptions *options)
 {
     g_autoptr(GError) error = NULL;
     Recorded *recorded = recorded_read(path, &error);
@@ -122,7 +122,8 @@ compare(ReplayCommand *self, const char *path, const ReplayOptions *options)
     if (recorded == NULL)
         return cli_bad_input("%s", error->message);
     g_autoptr(Replay) replay = replay_new(recorded, options, &error);
-    return replay == NULL ? fail(self, options->file, error) : finish(self, replay, NULL);
+    return replay == NULL ? cmd_replay_fail(self, options->file, error)
+                          : cmd_replay_finish(self, replay, NULL);
 }
 
 static ExitCode
@@ -132,7 +133,7 @@ fit(ReplayCommand *self, const char *path, const ReplayOptions *options)
     g_autoptr(ReplayFit) fit = replay_fit_new(path, options, &error);
 
     if (fit == NULL)
-        return fail(self, options->file, error);
+        return cmd_replay_fail(self, options->file, error);
     if (self->fit_out != NULL) {
         g_autofree char *text = replay_fit_scenario(fit, &error);
         if (text == NULL)
@@ -140,7 +141,7 @@ fit(ReplayCommand *self, const char *path, const ReplayOptions *options)
         if (!cli_write_file(self->folder, self->fit_out, text))
             return EXIT_ERROR;
     }
-    return finish(self, replay_fit_replay(fit), fit);
+    return cmd_replay_finish(self, replay_fit_replay(fit), fit);
 }
 
 static ExitCode
@@ -170,9 +171,9 @@ replay_folder(ReplayCommand *self, const char *folder)
                                    .jobs = self->jobs > 0 ? (unsigned)self->jobs
                                                           : g_get_num_processors(),
                                    .tolerance = self->tolerance,
-                                   .progress = go_on,
+                                   .progress = cmd_replay_go_on,
                                    .progress_data = self};
-    return self->fits ? fit(self, path, &options) : compare(self, path, &options);
+    return self->fits ? fit(self, path, &options) : cmd_replay_compare(self, path, &options);
 }
 
 /* ---- The journal of a driver ---- */
@@ -271,7 +272,7 @@ replay_journal(ReplayCommand *self, const char *file)
         g_autoptr(CallLog) log =
             calls_replay(journal, &scenario->drivers[0].model, seed, (unsigned)i, &error);
         if (log == NULL)
-            return fail(self, file, error);
+            return cmd_replay_fail(self, file, error);
         validation_add(validation, SIDE_MODEL, log, NULL);
     }
     return compare_calls(self, journal, validation);
@@ -286,7 +287,7 @@ is_journal(const char *path)
 }
 
 static gboolean
-arguments_are_good(ReplayCommand *self, int argc, const char *path)
+cmd_replay_arguments_are_good(ReplayCommand *self, int argc, const char *path)
 {
     if (!cli_has_one("replay", argc, "folder or journal") ||
         !cli_is_between("replay", "--replications", self->replications, 1, 10000) ||
@@ -356,7 +357,7 @@ cmd_replay(int argc, char **argv)
             "objects.\n"
             "Exit status: 0 done, 1 I/O error, 2 bad input, 3 a stage differs, 130 "
             "interrupted.") &&
-        arguments_are_good(&self, argc, argv[1])) {
+        cmd_replay_arguments_are_good(&self, argc, argv[1])) {
         self.fits = self.fits || self.fit_out != NULL;
         self.progress = progress_new();
         g_mutex_init(&self.lock);

@@ -39,9 +39,9 @@ static const struct {
 typedef struct {
     const char *column; /* NULL: there are no more points */
     const char *state, *color;
-} Point;
+} ReportPoint;
 
-static const Point pod_points[] = {
+static const ReportPoint pod_points[] = {
     {"created",   "without a node", "#56B4E9"},
     {"scheduled", "on a node",      "#E69F00"},
     {"attached",  "attached",       "#009E73"},
@@ -53,7 +53,7 @@ static const Point pod_points[] = {
     {NULL,        NULL,             NULL     },
 };
 
-static const Point claim_points[] = {
+static const ReportPoint claim_points[] = {
     {"created",     "pending",                  "#56B4E9"},
     {"asked",       "with a provisioner asked", "#E69F00"},
     {"provisioned", "provisioned",              "#009E73"},
@@ -63,7 +63,7 @@ static const Point claim_points[] = {
     {NULL,          NULL,                       NULL     },
 };
 
-static const Point volume_points[] = {
+static const ReportPoint volume_points[] = {
     {"asked",       "being made", "#E69F00"},
     {"provisioned", "made",       "#CC79A7"},
     {"created",     "available",  "#009E73"},
@@ -75,7 +75,7 @@ static const Point volume_points[] = {
 
 static const struct {
     const char *kind, *heading;
-    const Point *points; /* in order */
+    const ReportPoint *points; /* in order */
 } kinds[] = {
     {"pod",    "pods",    pod_points   },
     {"claim",  "claims",  claim_points },
@@ -196,7 +196,7 @@ append_object(GString *text, const CsvReader *row, unsigned kind)
     if (namespace[0] != '\0' && strcmp(namespace, "default") != 0)
         g_string_append_printf(text, "%s/", namespace);
     g_string_append_printf(text, "%s\"", csv_reader_cell(row, "name"));
-    for (const Point *point = kinds[kind].points; point->column != NULL; point++) {
+    for (const ReportPoint *point = kinds[kind].points; point->column != NULL; point++) {
         const char *cell = csv_reader_cell(row, point->column);
         double at = g_ascii_strtod(cell, NULL);
         if (cell[0] == '\0')
@@ -218,7 +218,7 @@ append_kind(GString *text, const char *objects, unsigned kind)
     gboolean is_first = TRUE;
 
     g_string_append_printf(text, "{name:'%s',states:[['to come','#8884']", kinds[kind].heading);
-    for (const Point *point = kinds[kind].points; point->column != NULL; point++)
+    for (const ReportPoint *point = kinds[kind].points; point->column != NULL; point++)
         g_string_append_printf(text, ",['%s','%s']", point->state, point->color);
     g_string_append(text, "],rows:[");
     while (csv_reader_next(rows)) {
@@ -397,7 +397,7 @@ all_figures(const char *run, const ResultFolder *folder)
 typedef struct {
     const char *name;
     char *text; /* (owned) */
-} Part;
+} CliReportPart;
 
 /* A file of report/, which is built into the program. (owned) */
 static char *
@@ -412,7 +412,7 @@ built_in(const char *name)
 
 /* Replaces each {{name}} of @page by the text of that part. (owned) */
 static char *
-fill_in(const char *page, const Part *parts, unsigned n)
+fill_in(const char *page, const CliReportPart *parts, unsigned n)
 {
     GString *text = g_string_new(NULL);
     const char *begin;
@@ -495,7 +495,7 @@ make_page(const char *run,
     char *hash_text = g_strdup_printf("%.12s", hash);
     char *seconds_text = g_strdup_printf("%.0f", seconds);
     char *end_text = g_strdup_printf("%.1f", end + 1);
-    const Part parts[] = {
+    const CliReportPart parts[] = {
         {"scenario",   scenario_text           },
         {"css",        built_in("report.css")  },
         {"version",    g_strdup(version)       },
@@ -532,7 +532,7 @@ sources_are_good(const ResultFolder *folder, GError **error)
 }
 
 static ExitCode
-report(const char *run)
+cmd_report_report(const char *run)
 {
     g_autofree char *page_path = g_build_filename(run, "report.html", NULL);
     g_autoptr(GError) error = NULL;
@@ -571,5 +571,5 @@ cmd_report(int argc, char **argv)
         return EXIT_BAD_INPUT;
     if (argc != 2)
         return cli_bad_usage("report", "give the folder of a run");
-    return report(argv[1]);
+    return cmd_report_report(argv[1]);
 }

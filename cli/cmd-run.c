@@ -21,7 +21,7 @@ typedef struct {
 } RunCommand;
 
 static gboolean
-go_on(void *data, SimTime now, uint64_t n_events)
+cmd_run_go_on(void *data, SimTime now, uint64_t n_events)
 {
     RunCommand *self = data;
     char buffer[SIM_TIME_BUFFER], number[48] = "";
@@ -66,7 +66,7 @@ run_once(RunCommand *self,
                                 .replication = self->replication,
                                 .untraced = self->no_attribution,
                                 .measured = out != NULL, /* they go into files only */
-                                .progress = go_on,
+                                .progress = cmd_run_go_on,
                                 .progress_data = self};
     g_autoptr(GError) error = NULL;
     g_autoptr(Run) run = run_new(scenario, &options, &error);
@@ -144,7 +144,7 @@ run_scenario_file(RunCommand *self, const char *file)
 }
 
 static gboolean
-arguments_are_good(RunCommand *self, int argc)
+cmd_run_arguments_are_good(RunCommand *self, int argc)
 {
     if (!cli_has_one("run", argc, "scenario") ||
         !cli_is_between("run", "--replications", self->replications, 1, 1000000) ||
@@ -184,7 +184,7 @@ cmd_run(int argc, char **argv)
                   "The same scenario and seed give the same results, byte for byte.\n"
                   "Exit status: 0 done, 1 I/O error, 2 bad input, 3 an slo or expect was not met, "
                   "130 interrupted.") &&
-        arguments_are_good(&self, argc)) {
+        cmd_run_arguments_are_good(&self, argc)) {
         self.progress = progress_new();
         code = run_scenario_file(&self, argv[1]);
     }

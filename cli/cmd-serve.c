@@ -161,7 +161,7 @@ join_sets(ServeCommand *self, char **more, const char *seed)
 }
 
 static Scenario *
-load(const char *file, const ScenarioOptions *options)
+cmd_serve_load(const char *file, const ScenarioOptions *options)
 {
     g_autoptr(GPtrArray) faults = NULL;
     Scenario *scenario = scenario_load(file, options, &faults);
@@ -322,7 +322,7 @@ make_engine(const ServeCommand *self,
         .no_stories = self->no_stories,
         .no_attribution = self->no_attribution};
     g_autoptr(GError) error = NULL;
-    Scenario *scenario = load(file, load_options);
+    Scenario *scenario = cmd_serve_load(file, load_options);
 
     if (scenario == NULL)
         return NULL;
@@ -351,7 +351,7 @@ make_variant(ServeCommand *self, const char *file, uint64_t seed, ServeEngine **
 }
 
 static ExitCode
-begin(ServeCommand *self, const char *file)
+cmd_serve_begin(ServeCommand *self, const char *file)
 {
     const HttpServerOptions http = {.host = self->host,
                                     .port = self->port,
@@ -383,7 +383,7 @@ begin(ServeCommand *self, const char *file)
 }
 
 static void
-clear(ServeCommand *self)
+cmd_serve_clear(ServeCommand *self)
 {
     if (self->engines != NULL)
         serve_engines_cancel(self->engines);
@@ -433,10 +433,10 @@ static ExitCode export(ServeCommand *self, const char *file)
 }
 
 static ExitCode
-serve(ServeCommand *self, const char *file)
+cmd_serve_serve(ServeCommand *self, const char *file)
 {
     g_autoptr(GError) error = NULL;
-    ExitCode code = begin(self, file);
+    ExitCode code = cmd_serve_begin(self, file);
 
     if (code != EXIT_DONE)
         return code;
@@ -466,11 +466,11 @@ serve_task(const ServeTask *task, GString *report, gboolean *is_solved)
                          .set = g_strdupv((char **)task->set),
                          .all_sets = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev),
                          .is_task = TRUE};
-    ExitCode code = read_arguments(&self) ? serve(&self, task->file) : EXIT_BAD_INPUT;
+    ExitCode code = read_arguments(&self) ? cmd_serve_serve(&self, task->file) : EXIT_BAD_INPUT;
 
     if (code == EXIT_DONE)
         *is_solved = lesson_judge(serve_engines_present(self.engines)->run, report);
-    clear(&self);
+    cmd_serve_clear(&self);
     g_free(self.listen);
     g_free(self.speed_text);
     g_strfreev(self.set);
@@ -530,8 +530,8 @@ cmd_serve(int argc, char **argv)
             "faults and more (docs/serve.md).\nExit status: 130 after Ctrl-C, 143 after "
             "SIGTERM, 1 I/O error, 2 bad input.") &&
         cli_has_one("serve", argc, "scenario") && read_arguments(&self))
-        code = self.export != NULL ? export(&self, argv[1]) : serve(&self, argv[1]);
-    clear(&self);
+        code = self.export != NULL ? export(&self, argv[1]) : cmd_serve_serve(&self, argv[1]);
+    cmd_serve_clear(&self);
     cli_free_values(entries);
     return code;
 }

@@ -72,7 +72,7 @@ wants_to_stop(void *data)
 /* ---- Commands ---- */
 
 static StepperAnswer
-carry_out(StepCommand *self, const char *line)
+cmd_step_carry_out(StepCommand *self, const char *line)
 {
     StepperAnswer answer = stepper_command(self->stepper, line, self->out, self->errors);
 
@@ -100,7 +100,7 @@ carry_out_lines(StepCommand *self, char **lines)
     StepperAnswer answer = STEPPER_DONE;
 
     for (; *lines != NULL && answer != STEPPER_QUIT && answer != STEPPER_INTERRUPTED; lines++)
-        answer = carry_out(self, *lines);
+        answer = cmd_step_carry_out(self, *lines);
     return exit_code(self, answer);
 }
 
@@ -113,7 +113,7 @@ carry_out_pipe(StepCommand *self)
 
     while (answer != STEPPER_QUIT && answer != STEPPER_INTERRUPTED &&
            getline(&line, &capacity, stdin) >= 0)
-        answer = carry_out(self, line);
+        answer = cmd_step_carry_out(self, line);
     free(line);
     return exit_code(self, answer);
 }
@@ -141,7 +141,7 @@ next_candidate(const char *text, int state)
 }
 
 static char **
-complete(const char *text, int start, int end)
+cmd_step_complete(const char *text, int start, int end)
 {
     gboolean may_be_file = g_str_has_prefix(rl_line_buffer, "create ");
     char **matches;
@@ -167,7 +167,7 @@ begin_line_again(void)
 
 /* Returns: (owned): malloc; NULL: the end */
 static char *
-read_line(StepCommand *self)
+cmd_step_read_line(StepCommand *self)
 {
     char time[SIM_TIME_BUFFER];
     g_autofree char *text = g_strdup_printf("%s> ", stepper_time(self->stepper, time));
@@ -229,15 +229,15 @@ talk(StepCommand *self)
     rl_readline_name = "kvolsim";
     rl_catch_signals = 0;
     rl_catch_sigwinch = 0;
-    rl_attempted_completion_function = complete;
+    rl_attempted_completion_function = cmd_step_complete;
     rl_completer_word_break_characters = " \t";
     using_history();
     stifle_history(HISTORY_MAX);
     read_history(history); /* fails the first time: there is none */
     puts("Time stands still. `help` lists the commands; `continue` lets it pass.");
-    while (answer != STEPPER_QUIT && (line = read_line(self)) != NULL) {
+    while (answer != STEPPER_QUIT && (line = cmd_step_read_line(self)) != NULL) {
         remember(line);
-        answer = carry_out(self, line);
+        answer = cmd_step_carry_out(self, line);
         free(line);
     }
     if (answer != STEPPER_QUIT)

@@ -90,7 +90,7 @@ sweep_file(const SweepCommand *self, const char *file)
 }
 
 static gboolean
-arguments_are_good(SweepCommand *self, int argc)
+cmd_sweep_arguments_are_good(SweepCommand *self, int argc)
 {
     return cli_has_one("sweep", argc, "file") &&
            cli_is_between("sweep", "-j", self->jobs, 0, 1024) &&
@@ -123,7 +123,7 @@ cmd_sweep(int argc, char **argv)
                   "The rows of the result file depend on the sweep alone, not on -j nor on "
                   "interruptions.\n"
                   "Exit status: 0 done, 1 I/O error, 2 bad input, 130 interrupted.") &&
-        arguments_are_good(&self, argc))
+        cmd_sweep_arguments_are_good(&self, argc))
         code = sweep_file(&self, argv[1]);
     cli_free_values(entries);
     return code;

@@ -166,7 +166,7 @@ typedef enum {
 } Answered;
 
 static Answered
-ask(const Teacher *self, const LessonQuestion *question)
+cmd_teach_ask(const Teacher *self, const LessonQuestion *question)
 {
     char *line = NULL;
     size_t capacity = 0;
@@ -202,7 +202,7 @@ ask_all(const Teacher *self, const Lesson *lesson)
         const LessonQuestion *question = lesson_question(lesson, i);
 
         print_question(question, i + 1, n);
-        Answered answered = ask(self, question);
+        Answered answered = cmd_teach_ask(self, question);
         if (answered == ANSWERED_NOT)
             break;
         n_right += answered == ANSWERED_RIGHT;

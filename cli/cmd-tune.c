@@ -15,7 +15,7 @@ typedef struct {
 } TuneCommand;
 
 static gboolean
-arguments_are_good(TuneCommand *self, int argc)
+cmd_tune_arguments_are_good(TuneCommand *self, int argc)
 {
     return cli_has_one("tune", argc, "scenario") &&
            cli_is_between("tune", "-j", self->jobs, 0, 1024) &&
@@ -39,7 +39,7 @@ write_files(const TuneCommand *self, const Tune *tune, json_t *json)
 }
 
 static ExitCode
-tell(const TuneCommand *self, const Tune *tune, ExitCode code)
+cmd_tune_tell(const TuneCommand *self, const Tune *tune, ExitCode code)
 {
     json_auto_t *json = tune_json(tune);
 
@@ -74,9 +74,9 @@ tune(const TuneCommand *self, const char *file)
     progress_free(progress);
     switch (end) {
     case TUNE_FOUND:
-        return tell(self, study, EXIT_DONE);
+        return cmd_tune_tell(self, study, EXIT_DONE);
     case TUNE_NOT_MET:
-        return tell(self, study, EXIT_NOT_MET);
+        return cmd_tune_tell(self, study, EXIT_NOT_MET);
     case TUNE_INTERRUPTED:
         cli_error("tune: interrupted");
         return EXIT_INTERRUPTED;
@@ -114,7 +114,7 @@ cmd_tune(int argc, char **argv)
                   "Flags take the steps 1, 2, 3, 5, 7, 10, 15, 20, 30, ... 1000.\n"
                   "Exit status: 0 found, 1 I/O error, 2 bad input, 3 no flags meet the slo, 130 "
                   "interrupted.") &&
-        arguments_are_good(&self, argc))
+        cmd_tune_arguments_are_good(&self, argc))
         code = tune(&self, argv[1]);
     cli_free_values(entries);
     return code;

@@ -294,14 +294,14 @@ word_for(const ValidationRow *row)
 }
 
 /* How many rows were judged, how many of these are near but not good, and how many are neither. */
-typedef struct Tally {
+typedef struct ValidateTally {
     unsigned judged, near, apart;
-} Tally;
+} ValidateTally;
 
-static Tally
+static ValidateTally
 count_rows(const GArray *rows)
 {
-    Tally tally = {0};
+    ValidateTally tally = {0};
 
     for (unsigned i = 0; i < rows->len; i++) {
         const ValidationRow *row = &g_array_index(rows, ValidationRow, i);
@@ -335,7 +335,7 @@ print_rows(const GArray *rows, gboolean are_stages)
 
 /* A run of which too little was measured agrees with nothing, and differs from nothing. */
 static void
-print_verdict(const Validate *self, const Tally *tally)
+print_verdict(const Validate *self, const ValidateTally *tally)
 {
     if (tally->judged == 0) {
         printf("Verdict: none: no operation was measured %d times, in the real run and in the "
@@ -421,7 +421,7 @@ print_all_json(Validate *self,
                Results *results,
                const GArray *rows,
                const Conditions *conditions,
-               const Tally *tally)
+               const ValidateTally *tally)
 {
     json_auto_t *json = json_pack(
         "{s:s, s:o, s:o, s:{s:i, s:f, s:f, s:f, s:b, s:f, s:i}, s:{s:i, s:s?}, "
@@ -447,7 +447,7 @@ print_all(Validate *self,
           Results *results,
           const GArray *rows,
           const Conditions *conditions,
-          const Tally *tally)
+          const ValidateTally *tally)
 {
     g_autofree char *table = results_table(results);
 
@@ -476,7 +476,7 @@ write_quantiles(const Validate *self, Results *results, Validation *validation)
 }
 
 static ExitCode
-report(Validate *self, Results *results, Validation *validation)
+cmd_validate_report(Validate *self, Results *results, Validation *validation)
 {
     const ValidationTolerance tolerance = {
         self->median,
@@ -485,7 +485,7 @@ report(Validate *self, Results *results, Validation *validation)
         {self->calibrations[0], self->calibrations[1]}
     };
     g_autoptr(GArray) rows = validation_rows(validation, &tolerance);
-    const Tally tally = count_rows(rows);
+    const ValidateTally tally = count_rows(rows);
     Conditions conditions = {.lag = sim_sample_quantile(&self->lags, 0.99)};
 
     conditions.data_fault =
@@ -515,7 +515,7 @@ run_all(Validate *self, const Scenario *scenario, uint64_t seed)
         cli_error("interrupted");
     if (code == EXIT_DONE)
         code = run_model(self, scenario, seed, validation);
-    return code == EXIT_DONE ? report(self, results, validation) : code;
+    return code == EXIT_DONE ? cmd_validate_report(self, results, validation) : code;
 }
 
 static ExitCode
@@ -614,7 +614,7 @@ replay_run(Validate *self, const Scenario *scenario, uint64_t seed)
 }
 
 static ExitCode
-replay(Validate *self, const Scenario *scenario)
+cmd_validate_replay(Validate *self, const Scenario *scenario)
 {
     json_auto_t *head = NULL;
     g_autoptr(GError) error = NULL;
@@ -637,7 +637,7 @@ replay(Validate *self, const Scenario *scenario)
 
 /* With --profile as the first value of --set, so that the others win. */
 static Scenario *
-load(const Validate *self, const char *file)
+cmd_validate_load(const Validate *self, const char *file)
 {
     g_autoptr(GPtrArray) set = g_ptr_array_new();
     g_autofree char *profile = NULL;
@@ -676,7 +676,7 @@ can_be_real(const Scenario *scenario)
 }
 
 static gboolean
-arguments_are_good(const Validate *self, int argc)
+cmd_validate_arguments_are_good(const Validate *self, int argc)
 {
     if (!cli_has_one("validate", argc, "scenario"))
         return FALSE;
@@ -713,9 +713,9 @@ read_noise(Validate *self)
 static ExitCode
 go(Validate *self, int argc, char **argv)
 {
-    if (!arguments_are_good(self, argc) || (self->noise != NULL && !read_noise(self)))
+    if (!cmd_validate_arguments_are_good(self, argc) || (self->noise != NULL && !read_noise(self)))
         return EXIT_BAD_INPUT;
-    g_autoptr(Scenario) scenario = load(self, argv[1]);
+    g_autoptr(Scenario) scenario = cmd_validate_load(self, argv[1]);
     if (scenario == NULL || !can_be_real(scenario))
         return EXIT_BAD_INPUT;
     uint64_t seed;
@@ -725,7 +725,8 @@ go(Validate *self, int argc, char **argv)
     if (self->out != NULL && folder == NULL)
         return EXIT_ERROR;
     self->folder = folder;
-    return self->replay != NULL ? replay(self, scenario) : validate(self, scenario, seed);
+    return self->replay != NULL ? cmd_validate_replay(self, scenario)
+                                : validate(self, scenario, seed);
 }
 
 int

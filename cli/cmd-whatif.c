@@ -17,7 +17,7 @@ typedef struct {
 } WhatifCommand;
 
 static gboolean
-arguments_are_good(WhatifCommand *self, int argc)
+cmd_whatif_arguments_are_good(WhatifCommand *self, int argc)
 {
     SweepMeasure parsed;
     SweepValueKind value;
@@ -55,7 +55,7 @@ write_files(const WhatifCommand *self, const Whatif *whatif, const SweepTable *t
 }
 
 static ExitCode
-tell(const WhatifCommand *self, const Whatif *whatif, SweepStore *store)
+cmd_whatif_tell(const WhatifCommand *self, const Whatif *whatif, SweepStore *store)
 {
     g_autoptr(GError) error = NULL;
     g_autoptr(SweepTable) table = sweep_store_table(store, &error);
@@ -114,7 +114,7 @@ whatif(const WhatifCommand *self, const char *file)
     if (code == EXIT_INTERRUPTED)
         cli_error("whatif: interrupted%s",
                   self->out == NULL ? "" : "; what is finished is kept, --resume goes on");
-    return code == EXIT_DONE ? tell(self, study, store) : code;
+    return code == EXIT_DONE ? cmd_whatif_tell(self, study, store) : code;
 }
 
 int
@@ -149,7 +149,7 @@ cmd_whatif(int argc, char **argv)
             "Exit status: 0 done, 1 I/O error, 2 bad input, 130 interrupted.")) {
         self.stage = self.stage != NULL ? self.stage : g_strdup("pod-start");
         self.statistic = self.statistic != NULL ? self.statistic : g_strdup("p99");
-        if (arguments_are_good(&self, argc))
+        if (cmd_whatif_arguments_are_good(&self, argc))
             code = whatif(&self, argv[1]);
     }
     cli_free_values(entries);

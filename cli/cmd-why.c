@@ -64,7 +64,7 @@ options_clear(Options *self)
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_clear)
 
 static void
-print_json(json_t *json /* taken */)
+cmd_why_print_json(json_t *json /* taken */)
 {
     json_dumpf(json, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
     putchar('\n');
@@ -78,7 +78,7 @@ answer_all(const WhyView *view, gboolean as_json)
     g_autoptr(GString) text = g_string_new(NULL);
 
     if (as_json) {
-        print_json(why_groups_to_json(view, groups));
+        cmd_why_print_json(why_groups_to_json(view, groups));
         return EXIT_DONE;
     }
     why_tell_all(view, text);
@@ -87,11 +87,11 @@ answer_all(const WhyView *view, gboolean as_json)
 }
 
 static ExitCode
-answer(const Options *options,
-       gboolean as_json,
-       Translation translate,
-       const char *file,
-       const char *object)
+cmd_why_answer(const Options *options,
+               gboolean as_json,
+               Translation translate,
+               const char *file,
+               const char *object)
 {
     g_autoptr(Look) look = look_open(&options->look, file);
     g_autoptr(Narrator) narrator = look != NULL ? narrator_new(look->run) : NULL;
@@ -109,7 +109,7 @@ answer(const Options *options,
                              "...)",
                              object);
     if (as_json) {
-        print_json(why_to_json(&view, why));
+        cmd_why_print_json(why_to_json(&view, why));
         return EXIT_DONE;
     }
     g_autoptr(GString) text = g_string_new(NULL);
@@ -147,5 +147,5 @@ cmd_why(int argc, char **argv)
         return EXIT_BAD_INPUT;
     if (argc != 2 && argc != 3)
         return cli_bad_usage("why", "give a scenario file, and perhaps an object");
-    return answer(&options, as_json, translate, argv[1], argc == 3 ? argv[2] : NULL);
+    return cmd_why_answer(&options, as_json, translate, argv[1], argc == 3 ? argv[2] : NULL);
 }

@@ -69,7 +69,7 @@ add_piece(SimCold *self)
 
 /* The pages stay in the system's cache for files as long as there is room, and can be read. */
 static void
-release(SimCold *self)
+cold_release(SimCold *self)
 {
     for (unsigned i = 0; i < self->pieces->len; i++)
         madvise(self->pieces->pdata[i], PIECE_SIZE, MADV_DONTNEED);
@@ -88,7 +88,7 @@ sim_cold_take(SimCold *self, gsize size)
         return self->ordinary->pdata[self->ordinary->len - 1];
     }
     if (self->n_warm > WARM_SIZE)
-        release(self);
+        cold_release(self);
     void *block = (char *)self->pieces->pdata[self->pieces->len - 1] + self->n_used;
     self->n_used += size;
     self->n_warm += size;

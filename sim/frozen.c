@@ -11,7 +11,7 @@
 typedef struct {
     SimFrozenEntry *places; /* in memory for logs */
     uint64_t filter[FILTER_BITS / 64];
-} Part;
+} FrozenPart;
 
 struct SimFrozen {
     SimCold *cold;
@@ -34,7 +34,7 @@ sim_frozen_free(SimFrozen *self)
     if (self == NULL)
         return;
     for (unsigned i = 0; i < self->parts->len; i++)
-        sim_cold_give(self->cold, ((Part *)self->parts->pdata[i])->places);
+        sim_cold_give(self->cold, ((FrozenPart *)self->parts->pdata[i])->places);
     g_ptr_array_unref(self->parts);
     g_free(self);
 }
@@ -48,7 +48,7 @@ bit_of(uint32_t hash, unsigned probe)
 }
 
 static gboolean
-may_have(const Part *part, uint32_t hash)
+may_have(const FrozenPart *part, uint32_t hash)
 {
     for (unsigned i = 0; i < N_PROBES; i++) {
         uint32_t bit = bit_of(hash, i);
@@ -67,7 +67,7 @@ home_of(uint32_t hash)
 void
 sim_frozen_add(SimFrozen *self, const SimFrozenEntry *entries)
 {
-    Part *part = g_new0(Part, 1);
+    FrozenPart *part = g_new0(FrozenPart, 1);
     gsize size = PLACES * sizeof(SimFrozenEntry);
 
     part->places = memset(sim_cold_take(self->cold, size), 0, size);
@@ -91,7 +91,7 @@ sim_frozen_find(const SimFrozen *self,
                 const void *data)
 {
     for (unsigned i = self->parts->len; i-- > 0;) {
-        const Part *part = self->parts->pdata[i];
+        const FrozenPart *part = self->parts->pdata[i];
         if (!may_have(part, hash))
             continue;
         const SimFrozenEntry *entry;

@@ -9,13 +9,13 @@
 typedef struct {
     void (*collect)(void *data);
     void *data;
-} Collector;
+} MetricsCollector;
 
 /* The series of a family. */
 typedef struct {
     unsigned n_labels;
     GPtrArray *series; /* of SimSeries */
-} Family;
+} MetricsFamily;
 
 /* The key of a series: its family, its job and the values of its labels, each with its NUL. */
 typedef struct {
@@ -29,7 +29,7 @@ typedef struct {
     SimSeries series;
     SeriesKey key;
     char text[]; /* the key's values, then the labels */
-} Entry;
+} MetricsEntry;
 
 struct SimMetrics {
     GPtrArray *series;    /* of SimSeries (owned, in their Entry), oldest first */
@@ -77,7 +77,7 @@ series_key_equal(const void *a, const void *b)
 }
 
 static void
-entry_free(const SimMetrics *self, SimSeries *series)
+metrics_entry_free(const SimMetrics *self, SimSeries *series)
 {
     g_free(series->buckets);
     sim_cold_give(self->cold, series); /* its entry begins with it */
@@ -86,7 +86,7 @@ entry_free(const SimMetrics *self, SimSeries *series)
 static void
 family_free(void *data)
 {
-    Family *family = data;
+    MetricsFamily *family = data;
 
     g_ptr_array_unref(family->series);
     g_free(family);
@@ -118,7 +118,7 @@ sim_metrics_free(SimMetrics *self)
     g_hash_table_unref(self->by_key);
     g_hash_table_unref(self->families);
     for (unsigned i = 0; i < self->series->len; i++)
-        entry_free(self, self->series->pdata[i]);
+        metrics_entry_free(self, self->series->pdata[i]);
     g_ptr_array_unref(self->series);
     g_ptr_array_unref(self->woken);
     g_queue_clear_full(&self->collectors, g_free);
@@ -165,14 +165,14 @@ append_labels(GString *text, const SimFamily *family, const char *job, const cha
         append_label(text, "job", 3, job);
 }
 
-static Family *
+static MetricsFamily *
 find_family(SimMetrics *self, const SimFamily *family)
 {
-    Family *found = g_hash_table_lookup(self->families, family);
+    MetricsFamily *found = g_hash_table_lookup(self->families, family);
 
     if (found != NULL)
         return found;
-    found = g_new0(Family, 1);
+    found = g_new0(MetricsFamily, 1);
     found->series = g_ptr_array_new();
     found->n_labels = *family->labels != '\0';
     for (const char *c = family->labels; *c != '\0'; c++)
@@ -181,13 +181,13 @@ find_family(SimMetrics *self, const SimFamily *family)
     return found;
 }
 
-static Entry *
+static MetricsEntry *
 entry_new(SimCold *cold, const SeriesKey *key, const GString *labels)
 {
     const SimFamily *family = key->family;
-    Entry *self = sim_cold_take(cold, sizeof(Entry) + key->length + labels->len + 1);
+    MetricsEntry *self = sim_cold_take(cold, sizeof(MetricsEntry) + key->length + labels->len + 1);
 
-    *self = (Entry){0};
+    *self = (MetricsEntry){0};
     self->key = *key;
     self->key.values = memcpy(self->text, key->values, key->length);
     self->series.family = family;
@@ -209,7 +209,7 @@ sim_metrics_series(SimMetrics *self,
 {
     if (self == NULL)
         return NULL;
-    Family *known = find_family(self, family);
+    MetricsFamily *known = find_family(self, family);
     g_string_truncate(self->values, 0);
     g_string_append_len(self->values, job, (gssize)strlen(job) + 1);
     for (unsigned i = 0; i < known->n_labels; i++)
@@ -218,7 +218,7 @@ sim_metrics_series(SimMetrics *self,
                      .values = self->values->str,
                      .length = (uint32_t)self->values->len,
                      .hash = hash_values(family, self->values->str, self->values->len)};
-    Entry *entry = g_hash_table_lookup(self->by_key, &key);
+    MetricsEntry *entry = g_hash_table_lookup(self->by_key, &key);
     if (entry != NULL && entry->series.rests) {
         entry->series.rests = FALSE;
         g_ptr_array_add(self->woken, &entry->series);
@@ -254,8 +254,8 @@ sim_metrics_add_collector(SimMetrics *self, void (*collect)(void *data), void *d
 {
     if (self == NULL)
         return;
-    Collector *collector = g_new(Collector, 1);
-    *collector = (Collector){collect, data};
+    MetricsCollector *collector = g_new(MetricsCollector, 1);
+    *collector = (MetricsCollector){collect, data};
     g_queue_push_tail(&self->collectors, collector);
     g_hash_table_insert(self->by_data, data, self->collectors.tail);
 }
@@ -283,7 +283,7 @@ sim_metrics_collect(SimMetrics *self, SimTime now)
 {
     self->collected_at = now;
     for (const GList *link = self->collectors.head; link != NULL; link = link->next) {
-        const Collector *collector = link->data;
+        const MetricsCollector *collector = link->data;
         collector->collect(collector->data);
     }
 }
@@ -291,7 +291,7 @@ sim_metrics_collect(SimMetrics *self, SimTime now)
 void
 sim_metrics_clear(SimMetrics *self, const SimFamily *family)
 {
-    const Family *known = self == NULL ? NULL : g_hash_table_lookup(self->families, family);
+    const MetricsFamily *known = self == NULL ? NULL : g_hash_table_lookup(self->families, family);
 
     for (unsigned i = 0; known != NULL && i < known->series->len; i++)
         ((SimSeries *)known->series->pdata[i])->sum = family->untold;
@@ -359,10 +359,10 @@ typedef struct {
     char digits[24];
     unsigned n;
     int exponent;
-} Decimal;
+} MetricsDecimal;
 
 static void
-drop_zeros(Decimal *decimal)
+drop_zeros(MetricsDecimal *decimal)
 {
     while (decimal->n > 1 && decimal->digits[decimal->n - 1] == '0')
         decimal->n--;
@@ -370,7 +370,7 @@ drop_zeros(Decimal *decimal)
 
 /* @number is exact in a double and in DBL_DIG digits. */
 static void
-decimal_of_integer(Decimal *decimal, uint64_t number)
+decimal_of_integer(MetricsDecimal *decimal, uint64_t number)
 {
     char reversed[24];
     unsigned n = 0;
@@ -386,7 +386,7 @@ decimal_of_integer(Decimal *decimal, uint64_t number)
 
 /* Returns: whether that many digits read back as the same number */
 static gboolean
-decimal_of_digits(Decimal *decimal, double number, unsigned n_digits)
+decimal_of_digits(MetricsDecimal *decimal, double number, unsigned n_digits)
 {
     char format[8], text[G_ASCII_DTOSTR_BUF_SIZE];
 
@@ -404,7 +404,7 @@ decimal_of_digits(Decimal *decimal, double number, unsigned n_digits)
  * double, so the fewest are these without trailing zeros, or more than DBL_DIG. Subnormal numbers
  * have fewer bits: for them each length is tried. */
 static void
-decimal_of(Decimal *decimal, double number)
+decimal_of(MetricsDecimal *decimal, double number)
 {
     if (number < 1e15 && number == (double)(uint64_t)number) {
         decimal_of_integer(decimal, (uint64_t)number);
@@ -416,7 +416,7 @@ decimal_of(Decimal *decimal, double number)
 }
 
 static void
-append_with_exponent(GString *text, const Decimal *decimal)
+append_with_exponent(GString *text, const MetricsDecimal *decimal)
 {
     g_string_append_c(text, decimal->digits[0]);
     if (decimal->n > 1)
@@ -428,7 +428,7 @@ append_with_exponent(GString *text, const Decimal *decimal)
 
 /* @decimal's exponent is from -4 to 5. */
 static void
-append_with_point(GString *text, const Decimal *decimal)
+append_with_point(GString *text, const MetricsDecimal *decimal)
 {
     unsigned n_whole = decimal->exponent < 0 ? 0 : (unsigned)decimal->exponent + 1;
 
@@ -445,7 +445,7 @@ append_with_point(GString *text, const Decimal *decimal)
 void
 sim_metrics_append_number(GString *text, double number)
 {
-    Decimal decimal;
+    MetricsDecimal decimal;
 
     if (signbit(number))
         g_string_append_c(text, '-');

@@ -14,7 +14,7 @@ pointer_map_clear(PointerMap *self, GDestroyNotify free_value)
 }
 
 static void
-grow(PointerMap *self)
+pointer_map_grow(PointerMap *self)
 {
     PointerMap larger = {
         .n = self->n,
@@ -35,7 +35,7 @@ pointer_map_set(PointerMap *self, const void *key, void *value)
 {
     g_assert(key != NULL && value != NULL);
     if (self->n + 1 > self->size / 4 * 3)
-        grow(self);
+        pointer_map_grow(self);
     PointerMapEntry *entry = pointer_map_place(self, key);
     self->n += entry->key == NULL;
     *entry = (PointerMapEntry){key, value};

@@ -46,7 +46,7 @@ typedef struct {
 } PlacedItem;
 
 static int
-compare_places(const void *a, const void *b, void *data)
+random_compare_places(const void *a, const void *b, void *data)
 {
     const PlacedItem *first = a, *second = b;
 
@@ -87,7 +87,7 @@ sim_shuffle(void **items, size_t n_items, SimPlace place, SimStream stream, uint
     g_autofree PlacedItem *placed = g_new(PlacedItem, n_items);
     for (size_t i = 0; i < n_items; i++)
         placed[i] = (PlacedItem){place(items[i], stream, walk), items[i]};
-    g_qsort_with_data(placed, (int)n_items, sizeof placed[0], compare_places, NULL);
+    g_qsort_with_data(placed, (int)n_items, sizeof placed[0], random_compare_places, NULL);
     for (size_t i = 0; i < n_items; i++)
         items[i] = placed[i].item;
 }

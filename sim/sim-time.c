@@ -38,10 +38,10 @@ typedef struct {
     uint64_t fraction_scale; /* 10 to the number of these digits */
     gboolean has_digits;
     gboolean fits;
-} Decimal;
+} SimTimeDecimal;
 
 static const char *
-decimal_read_whole(const char *text, Decimal *decimal)
+decimal_read_whole(const char *text, SimTimeDecimal *decimal)
 {
     for (; g_ascii_isdigit(*text); text++) {
         decimal->has_digits = TRUE;
@@ -53,7 +53,7 @@ decimal_read_whole(const char *text, Decimal *decimal)
 }
 
 static const char *
-decimal_read_fraction(const char *text, Decimal *decimal)
+decimal_read_fraction(const char *text, SimTimeDecimal *decimal)
 {
     const char *end = text;
     while (g_ascii_isdigit(*end))
@@ -100,7 +100,7 @@ time_error(GError **error, const char *text, const char *what)
 static gboolean
 time_parse_part(const char *text, const char **rest, uint64_t *sum, GError **error)
 {
-    Decimal decimal = {.fraction_scale = 1, .fits = TRUE};
+    SimTimeDecimal decimal = {.fraction_scale = 1, .fits = TRUE};
 
     *rest = decimal_read_whole(*rest, &decimal);
     if (**rest == '.')

@@ -357,7 +357,7 @@ sim_next_event_at(const Sim *self)
 }
 
 static int
-compare_keys(const void *a, const void *b)
+sim_compare_keys(const void *a, const void *b)
 {
     EventKey first = *(const EventKey *)a, second = *(const EventKey *)b;
 
@@ -390,7 +390,7 @@ sim_pending(const Sim *self, SimPending *pending, unsigned n_max)
     }
     g_autoptr(GArray) keys = g_array_new(FALSE, FALSE, sizeof(EventKey));
     event_queue_list(queue, keys);
-    g_array_sort(keys, compare_keys);
+    g_array_sort(keys, sim_compare_keys);
     unsigned n = MIN(keys->len, n_max);
     for (unsigned i = 0; i < n; i++)
         pending[i] = pending_of(queue, g_array_index(keys, EventKey, i));

@@ -4,7 +4,7 @@
 #include <string.h>
 
 static void
-grow(SimSlots *self, uint32_t page)
+slots_grow(SimSlots *self, uint32_t page)
 {
     uint32_t n_pages = MAX(page + 1, self->n_pages + self->n_pages / 4);
 
@@ -36,7 +36,7 @@ sim_slots_place_slowly(SimSlots *self, uint32_t slot)
     gsize size = (gsize)SIM_SLOTS_PAGE * self->element_size;
 
     if (page >= self->n_pages)
-        grow(self, page);
+        slots_grow(self, page);
     if (self->pages[page] == NULL) {
         self->pages[page] = memset(sim_cold_take(self->cold, size), 0, size);
         /* Two for each that is made: pages of zeros are hardly ever more than the others. */

@@ -36,7 +36,7 @@ sample_values(const SimSample *self)
 }
 
 static int
-compare_times(const void *a, const void *b)
+statistics_compare_times(const void *a, const void *b)
 {
     SimTime left = *(const SimTime *)a, right = *(const SimTime *)b;
     return (left > right) - (left < right);
@@ -65,7 +65,7 @@ sim_sample_quantile(SimSample *self, double q)
     if (n == 0)
         return 0;
     if (!self->sorted)
-        qsort(self->values->data, n, sizeof(SimTime), compare_times);
+        qsort(self->values->data, n, sizeof(SimTime), statistics_compare_times);
     self->sorted = TRUE;
     return sample_values(self)[nearest_rank(q, n) - 1];
 }

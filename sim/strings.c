@@ -184,12 +184,12 @@ strings_add(Strings *self, StringPlace *place, uint32_t hash, StringAt at)
 typedef struct {
     const Strings *strings;
     const char *text;
-} Wanted;
+} StringsWanted;
 
 static gboolean
-is_wanted(const void *data, uint32_t value)
+strings_is_wanted(const void *data, uint32_t value)
 {
-    const Wanted *wanted = data;
+    const StringsWanted *wanted = data;
 
     return strcmp(string_at(wanted->strings, value - 1), wanted->text) == 0;
 }
@@ -198,9 +198,9 @@ is_wanted(const void *data, uint32_t value)
 static const char *
 find_frozen(const Strings *self, uint32_t hash, const char *text, StringAt *at)
 {
-    Wanted wanted = {self, text};
+    StringsWanted wanted = {self, text};
     uint32_t value =
-        self->frozen == NULL ? 0 : sim_frozen_find(self->frozen, hash, is_wanted, &wanted);
+        self->frozen == NULL ? 0 : sim_frozen_find(self->frozen, hash, strings_is_wanted, &wanted);
 
     if (value == 0)
         return NULL;
@@ -209,7 +209,7 @@ find_frozen(const Strings *self, uint32_t hash, const char *text, StringAt *at)
 }
 
 static const char *
-intern(Strings *self, const char *text, size_t length)
+sim_strings_intern(Strings *self, const char *text, size_t length)
 {
     uint32_t hash = text_hash(text, length);
     StringPlace *place = strings_place(self, hash, text);
@@ -233,15 +233,15 @@ intern(Strings *self, const char *text, size_t length)
 const char *
 strings_intern(Strings *self, const char *text)
 {
-    return text == NULL ? NULL : intern(self, text, strlen(text));
+    return text == NULL ? NULL : sim_strings_intern(self, text, strlen(text));
 }
 
 typedef struct {
     char *place, *end;
-} Writer;
+} StringsWriter;
 
 static gboolean
-write_text(Writer *writer, const char *text, size_t length)
+write_text(StringsWriter *writer, const char *text, size_t length)
 {
     if ((size_t)(writer->end - writer->place) <= length)
         return FALSE;
@@ -251,7 +251,7 @@ write_text(Writer *writer, const char *text, size_t length)
 }
 
 static gboolean
-write_number(Writer *writer, unsigned number, gboolean is_negative)
+write_number(StringsWriter *writer, unsigned number, gboolean is_negative)
 {
     char digits[16];
     char *first = digits + sizeof digits;
@@ -270,7 +270,7 @@ write_number(Writer *writer, unsigned number, gboolean is_negative)
 static int G_GNUC_PRINTF(3, 0)
     format_simply(char *buffer, size_t size, const char *format, va_list args)
 {
-    Writer writer = {buffer, buffer + size};
+    StringsWriter writer = {buffer, buffer + size};
     gboolean fits = TRUE;
     const char *text;
     int number;
@@ -348,7 +348,7 @@ strings_internv(Strings *self, const char *format, va_list args)
     int length = format_simply(buffer, sizeof buffer, format, again);
     va_end(again);
     if (length >= 0)
-        return note_made(self, intern(self, buffer, (size_t)length));
+        return note_made(self, sim_strings_intern(self, buffer, (size_t)length));
 
     g_autofree char *text = g_strdup_vprintf(format, args);
     return note_made(self, strings_intern(self, text));

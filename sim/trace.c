@@ -53,7 +53,7 @@ sim_trace_free(SimTrace *self)
 /* ---- Packing ---- */
 
 static inline uint8_t *
-put(uint8_t *to, uint64_t number, unsigned n_bytes)
+trace_put(uint8_t *to, uint64_t number, unsigned n_bytes)
 {
     uint64_t bytes = GUINT64_TO_LE(number);
 
@@ -67,7 +67,7 @@ static const uint64_t masks[] = {0,          0xff,         0xffff,         0xfff
                                  UINT64_MAX};
 
 static inline uint64_t
-take(const uint8_t **from, unsigned n_bytes)
+trace_take(const uint8_t **from, unsigned n_bytes)
 {
     uint64_t bytes;
 
@@ -78,7 +78,7 @@ take(const uint8_t **from, unsigned n_bytes)
 
 /* The number of bytes of a number; 0 has none. */
 static inline unsigned
-bytes_of(uint64_t number)
+trace_bytes_of(uint64_t number)
 {
     return number == 0 ? 0 : (unsigned)(71 - __builtin_clzll(number)) / 8;
 }
@@ -88,23 +88,23 @@ pack_entry(const SimCause *entry, uint64_t since, uint32_t way, uint8_t *to)
 {
     unsigned wait = entry->wait <= SIM_RELEASED ? entry->wait : WAIT_LONG;
     unsigned detail = MIN(entry->detail, DETAIL_LONG);
-    unsigned time_bytes = MIN(bytes_of(since), TIME_LONG);
-    unsigned way_bytes = MAX(bytes_of(way), 1);
+    unsigned time_bytes = MIN(trace_bytes_of(since), TIME_LONG);
+    unsigned way_bytes = MAX(trace_bytes_of(way), 1);
 
     *to++ = (uint8_t)(wait | time_bytes << WAIT_BITS);
     *to++ = (uint8_t)(detail | (way_bytes - 1) << DETAIL_BITS);
     if (wait == WAIT_LONG)
-        to = put(to, entry->wait, 2);
+        to = trace_put(to, entry->wait, 2);
     if (detail == DETAIL_LONG)
-        to = put(to, entry->detail, 2);
-    to = put(to, since, time_bytes == TIME_LONG ? 8 : time_bytes);
-    return put(to, way, way_bytes);
+        to = trace_put(to, entry->detail, 2);
+    to = trace_put(to, since, time_bytes == TIME_LONG ? 8 : time_bytes);
+    return trace_put(to, way, way_bytes);
 }
 
 static void
 unpack_block(const uint8_t *from, SimCauseId id, SimCause *entries)
 {
-    SimTime at = (SimTime)take(&from, 8);
+    SimTime at = (SimTime)trace_take(&from, 8);
 
     for (unsigned i = 0; i < SIM_TRACE_BLOCK; i++) {
         unsigned wait = *from % (1u << WAIT_BITS), time_bytes = *from >> WAIT_BITS;
@@ -112,12 +112,12 @@ unpack_block(const uint8_t *from, SimCauseId id, SimCause *entries)
         unsigned detail = *from % (1u << DETAIL_BITS), way_bytes = (*from >> DETAIL_BITS) + 1u;
         from++;
         if (wait == WAIT_LONG)
-            wait = (unsigned)take(&from, 2);
+            wait = (unsigned)trace_take(&from, 2);
         if (detail == DETAIL_LONG)
-            detail = (unsigned)take(&from, 2);
-        at += (SimTime)take(&from, time_bytes == TIME_LONG ? 8 : time_bytes);
+            detail = (unsigned)trace_take(&from, 2);
+        at += (SimTime)trace_take(&from, time_bytes == TIME_LONG ? 8 : time_bytes);
         entries[i] = (SimCause){.at = at,
-                                .parent = id + i - (SimCauseId)take(&from, way_bytes),
+                                .parent = id + i - (SimCauseId)trace_take(&from, way_bytes),
                                 .wait = (SimWait)wait,
                                 .detail = (uint16_t)detail};
     }
@@ -135,7 +135,7 @@ sim_trace_pack(SimTrace *self)
     }
     g_ptr_array_add(self->blocks, self->free);
     SimTime before = self->open[0].at;
-    uint8_t *to = put(self->free, (uint64_t)before, 8);
+    uint8_t *to = trace_put(self->free, (uint64_t)before, 8);
     for (unsigned i = 0; i < SIM_TRACE_BLOCK; i++) {
         const SimCause *entry = &self->open[i];
         to = pack_entry(entry, (uint64_t)(entry->at - before), self->n_packed + i - entry->parent,

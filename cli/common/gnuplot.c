@@ -103,12 +103,12 @@ last_line(char *text)
 
 /* @input: the file that the script reads */
 static ExitCode
-draw(const char *picture,
-     const char *input,
-     const char *title,
-     const char *terminal,
-     const char *settings,
-     const char *output)
+gnuplot_draw(const char *picture,
+             const char *input,
+             const char *title,
+             const char *terminal,
+             const char *settings,
+             const char *output)
 {
     g_autofree char *data_dir = cli_data_dir();
     g_autofree char *script_name = g_strconcat(picture, ".gp", NULL);
@@ -163,7 +163,7 @@ gnuplot_draw_text(const char *picture,
     ExitCode code = EXIT_ERROR;
 
     if (file != -1 && g_file_set_contents(input, text, -1, &error))
-        code = tell_name(draw(picture, input, title, terminal, settings, output), output);
+        code = tell_name(gnuplot_draw(picture, input, title, terminal, settings, output), output);
     if (error != NULL)
         cli_error("plot: %s", error->message);
     if (file != -1) {
@@ -191,6 +191,6 @@ gnuplot_draw_results(const char *folder,
     if (!g_file_test(input, G_FILE_TEST_EXISTS))
         return cli_bad_input("plot: %s: no such file; is %s the --out folder of a run?", input,
                              folder);
-    return tell_name(draw(picture, input, title, format->terminal, settings, output),
+    return tell_name(gnuplot_draw(picture, input, title, format->terminal, settings, output),
                      gnuplot_is_of_page(format) ? NULL : output);
 }

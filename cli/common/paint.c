@@ -33,7 +33,7 @@ paint_choose(const char *when)
 }
 
 static gboolean
-is_set(const char *variable)
+paint_is_set(const char *variable)
 {
     const char *value = g_getenv(variable);
 
@@ -43,9 +43,9 @@ is_set(const char *variable)
 static gboolean
 is_painted(FILE *to)
 {
-    if (is_set("NO_COLOR"))
+    if (paint_is_set("NO_COLOR"))
         return FALSE;
-    return is_set("CLICOLOR_FORCE") ||
+    return paint_is_set("CLICOLOR_FORCE") ||
            (isatty(fileno(to)) && g_strcmp0(g_getenv("TERM"), "dumb") != 0);
 }
 

@@ -23,7 +23,7 @@ typedef struct {
     SimTime from, to;
     const char *header; /* "# kvolsim ..." */
     gboolean is_mermaid;
-} Story;
+} PlotStoryStory;
 
 typedef struct {
     /* (owned): a table for gnuplot, or Mermaid; "": nothing happened; NULL: no such object */
@@ -49,7 +49,7 @@ room_for_texts(const Sequence *sequence)
 }
 
 static Drawn
-draw_sequence(const Story *story)
+draw_sequence(const PlotStoryStory *story)
 {
     const SequenceOptions options = {.object = story->options->object,
                                      .namespace = story->options->namespace,
@@ -71,7 +71,7 @@ draw_sequence(const Story *story)
 }
 
 static Drawn
-draw_lifecycle(const Story *story)
+draw_lifecycle(const PlotStoryStory *story)
 {
     const PlotStory *options = story->options;
     g_autoptr(Lifecycle) lifecycle =
@@ -89,7 +89,7 @@ draw_lifecycle(const Story *story)
 
 static const struct {
     const char *name, *meaning;
-    Drawn (*draw)(const Story *story);
+    Drawn (*draw)(const PlotStoryStory *story);
 } pictures[] = {
     {"sequence",  "the messages between components about --object",   draw_sequence },
     {"lifecycle", "the phases of the claims and volumes of --object", draw_lifecycle},
@@ -193,14 +193,15 @@ draw_table(const PlotStory *self,
 }
 
 static ExitCode
-draw(const PlotStory *self, Look *look, const char *run, int picture, const char *format)
+common_plot_story_draw(
+    const PlotStory *self, Look *look, const char *run, int picture, const char *format)
 {
     g_autoptr(Narrator) narrator = narrator_new(look->run);
     g_autoptr(GString) header = g_string_new(NULL);
-    Story story = {.options = self,
-                   .narrator = narrator,
-                   .to = SIM_TIME_MAX,
-                   .is_mermaid = strcmp(format, "mermaid") == 0};
+    PlotStoryStory story = {.options = self,
+                            .narrator = narrator,
+                            .to = SIM_TIME_MAX,
+                            .is_mermaid = strcmp(format, "mermaid") == 0};
 
     if (!cli_parse_time("plot: --from", self->from, &story.from) ||
         !cli_parse_time("plot: --to", self->to, &story.to))
@@ -240,5 +241,5 @@ plot_story_draw(const PlotStory *self, const char *run, const char *picture, con
         return cli_bad_input("plot: --format: %s can be png, svg or mermaid", picture);
     g_autoptr(Look) look = g_file_test(run, G_FILE_TEST_IS_DIR) ? open_results(self, run)
                                                                 : look_open(&self->look, run);
-    return look != NULL ? draw(self, look, run, number, format) : EXIT_BAD_INPUT;
+    return look != NULL ? common_plot_story_draw(self, look, run, number, format) : EXIT_BAD_INPUT;
 }

@@ -23,7 +23,7 @@ clock_text(double seconds)
 }
 
 static gboolean
-go_on(void *data, const SweepProgress *sweep)
+sweep_tools_go_on(void *data, const SweepProgress *sweep)
 {
     Progress *progress = data;
     double rate = progress_rate(progress, sweep->done);
@@ -47,7 +47,7 @@ cli_sweep_options(Progress *progress, const char *data_dir, int jobs)
         .data_dir = data_dir,
         .jobs = jobs > 0 ? (unsigned)jobs : g_get_num_processors(),
         .n_shards = 1,
-        .progress = go_on,
+        .progress = sweep_tools_go_on,
         .progress_data = progress,
     };
 }

@@ -244,7 +244,7 @@ typedef struct {
 } SharedList;
 
 static inline gboolean
-is_shared(const FieldType *type)
+fields_is_shared(const FieldType *type)
 {
     return type->unref != NULL || type->item != NULL || type->whole != NULL;
 }
@@ -266,7 +266,7 @@ value_clear(const FieldType *type, void *value)
 {
     if (type->fields != NULL)
         fields_clear(type->fields, value);
-    else if (is_shared(type))
+    else if (fields_is_shared(type))
         field_clear(type, value);
 }
 
@@ -306,7 +306,8 @@ field_clear(const FieldType *type, void *field)
 void
 fields_ref(const Field *fields, void *target)
 {
-    for (const Field *field = fields; field->path != NULL && is_shared(field->type); field++) {
+    for (const Field *field = fields; field->path != NULL && fields_is_shared(field->type);
+         field++) {
         char *shared = shared_of(field_of(field, target));
         if (shared != NULL)
             ref_count_add((RefCount *)(void *)(shared + field->type->refs));
@@ -316,14 +317,14 @@ fields_ref(const Field *fields, void *target)
 void
 fields_clear(const Field *fields, void *target)
 {
-    for (const Field *field = fields; field->path != NULL && is_shared(field->type); field++)
+    for (const Field *field = fields; field->path != NULL && fields_is_shared(field->type); field++)
         field_clear(field->type, field_in(field, target));
 }
 
 void
 field_copy(const FieldType *type, void *to, const void *from)
 {
-    if (!is_shared(type)) {
+    if (!fields_is_shared(type)) {
         memmove(to, from, type->size);
         return;
     }
@@ -399,7 +400,7 @@ field_equal(const FieldType *type, const void *a, const void *b)
 {
     if (type->equal != NULL)
         return type->equal(a, b);
-    if (is_shared(type)) {
+    if (fields_is_shared(type)) {
         const void *x = shared_of(a), *y = shared_of(b);
         return x == y || (x != NULL && y != NULL && shared_equal(type, x, y));
     }

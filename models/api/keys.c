@@ -233,12 +233,12 @@ typedef struct {
     const Objects *objects;
     KeyType type;
     const char *namespace, *name;
-} Wanted;
+} KeysWanted;
 
 static gboolean
-is_wanted(const void *data, uint32_t number)
+keys_is_wanted(const void *data, uint32_t number)
 {
-    const Wanted *wanted = data;
+    const KeysWanted *wanted = data;
     const ObjectKey *key = key_numbered(wanted->objects, number - 1);
 
     return key->name == wanted->name && key->namespace == wanted->namespace &&
@@ -252,8 +252,8 @@ find_by_addresses(const Objects *self, KeyType type, const char *namespace, cons
     uint32_t number = key_place(self, type, namespace, name)->number;
 
     if (number == 0 && self->frozen != NULL)
-        number = sim_frozen_find(self->frozen, address_hash(type, namespace, name), is_wanted,
-                                 &(Wanted){self, type, namespace, name});
+        number = sim_frozen_find(self->frozen, address_hash(type, namespace, name), keys_is_wanted,
+                                 &(KeysWanted){self, type, namespace, name});
     return number == 0 ? NULL : key_numbered(self, number - 1);
 }
 

@@ -55,7 +55,7 @@ api_parser_intern(ApiParser *self, const char *text)
 
 /* Whether api_check_object() told a fault here; or below it, if something is missing here. */
 static gboolean
-is_told(const ApiParser *self, const char *format)
+manifest_is_told(const ApiParser *self, const char *format)
 {
     if (self->told == NULL)
         return FALSE;
@@ -69,7 +69,7 @@ static void G_GNUC_PRINTF(4, 0) report_fault(
 {
     g_autoptr(GString) message = g_string_new(NULL);
 
-    if (is_told(self, format))
+    if (manifest_is_told(self, format))
         return;
     if (self->path->len > 0)
         g_string_append_printf(message, "%s: ", self->path->str);

@@ -6,7 +6,7 @@
 /* Quantities: resource.Quantity of Kubernetes' apimachinery, ParseQuantity() and
  * CanonicalizeBytes(). */
 
-typedef unsigned __int128 u128;
+typedef unsigned __int128 wide_uint;
 
 typedef enum {
     QUANTITY_DECIMAL,  /* 500m, 1G */
@@ -16,13 +16,13 @@ typedef enum {
 
 typedef struct {
     gboolean negative;
-    u128 nanos; /* at most NANOS_MAX */
+    wide_uint nanos; /* at most NANOS_MAX */
     QuantityFormat format;
 } Quantity;
 
 #define NANOS_PER_UNIT 1000000000u
 #define NANOS_PER_MILLI 1000000u
-#define NANOS_MAX ((u128)INT64_MAX * NANOS_PER_UNIT)
+#define NANOS_MAX ((wide_uint)INT64_MAX * NANOS_PER_UNIT)
 
 typedef struct {
     char text[4];
@@ -51,7 +51,7 @@ static const QuantitySuffix suffixes[] = {
 
 /* The number before the suffix: digits * 10^-n_fraction, and a little more if inexact. */
 typedef struct {
-    u128 digits;
+    wide_uint digits;
     unsigned n_digits; /* without leading zeros */
     int exponent10;
     gboolean inexact;
@@ -75,16 +75,16 @@ mantissa_add_digit(Mantissa *self, char digit, gboolean is_fraction, unsigned di
     self->exponent10 -= is_fraction ? 1 : 0;
 }
 
-static u128
-saturating_multiply(u128 value, u128 factor)
+static wide_uint
+saturating_multiply(wide_uint value, wide_uint factor)
 {
-    u128 product;
-    return __builtin_mul_overflow(value, factor, &product) ? ~(u128)0 : product;
+    wide_uint product;
+    return __builtin_mul_overflow(value, factor, &product) ? ~(wide_uint)0 : product;
 }
 
 /* Rounded up, so that a small request is not 0. */
-static u128
-scale10(u128 value, int exponent, gboolean inexact)
+static wide_uint
+scale10(wide_uint value, int exponent, gboolean inexact)
 {
     for (; exponent > 0 && value != 0 && value <= NANOS_MAX; exponent--)
         value = saturating_multiply(value, 10);
@@ -177,7 +177,7 @@ quantity_read(const char *text, Quantity *quantity, GError **error)
 
     if (suffix != NULL)
         exponent = suffix->exponent10;
-    u128 value = mantissa.digits << (binary ? suffix->exponent2 : 0);
+    wide_uint value = mantissa.digits << (binary ? suffix->exponent2 : 0);
     value = scale10(value, mantissa.exponent10 + exponent + 9, mantissa.inexact);
     quantity->negative = *text == '-' && value != 0;
     quantity->nanos = MIN(value, NANOS_MAX);
@@ -191,8 +191,8 @@ quantity_read(const char *text, Quantity *quantity, GError **error)
 static int64_t
 quantity_in(const Quantity *self, unsigned nanos_per_unit)
 {
-    u128 units = (self->nanos + nanos_per_unit - 1) / nanos_per_unit;
-    int64_t value = units > (u128)INT64_MAX ? INT64_MAX : (int64_t)units;
+    wide_uint units = (self->nanos + nanos_per_unit - 1) / nanos_per_unit;
+    int64_t value = units > (wide_uint)INT64_MAX ? INT64_MAX : (int64_t)units;
 
     return self->negative ? -value : value;
 }
@@ -212,7 +212,7 @@ quantity_parse(const char *text, int64_t *value, int64_t *milli, GError **error)
 
 /* Writes the digits of @value before @end. Returns: their start */
 static char *
-write_digits(char *end, u128 value)
+write_digits(char *end, wide_uint value)
 {
     do
         *--end = (char)('0' + (unsigned)(value % 10));
@@ -234,7 +234,7 @@ quantity_write(const Quantity *self, char *buffer)
 {
     char digits[QUANTITY_BUFFER], suffix[8];
     char *end = digits + sizeof digits - 1;
-    u128 amount = self->nanos;
+    wide_uint amount = self->nanos;
     QuantityFormat format = self->format;
 
     *end = '\0';
@@ -245,7 +245,7 @@ quantity_write(const Quantity *self, char *buffer)
     /* Below 1024 and with parts of a byte Kubernetes falls back to decimal: "512", "1k" for 1000.
      */
     if (format == QUANTITY_BINARY &&
-        (amount < (u128)1024 * NANOS_PER_UNIT || amount % NANOS_PER_UNIT != 0))
+        (amount < (wide_uint)1024 * NANOS_PER_UNIT || amount % NANOS_PER_UNIT != 0))
         format = QUANTITY_DECIMAL;
 
     if (format == QUANTITY_BINARY) {
@@ -272,9 +272,9 @@ quantity_write(const Quantity *self, char *buffer)
 }
 
 static Quantity
-quantity_of(int64_t value, unsigned nanos_per_unit, QuantityFormat format)
+quantity_quantity_of(int64_t value, unsigned nanos_per_unit, QuantityFormat format)
 {
-    u128 magnitude = value < 0 ? -(u128)value : (u128)value;
+    wide_uint magnitude = value < 0 ? -(wide_uint)value : (wide_uint)value;
 
     return (Quantity){value < 0, MIN(magnitude * nanos_per_unit, NANOS_MAX), format};
 }
@@ -282,7 +282,7 @@ quantity_of(int64_t value, unsigned nanos_per_unit, QuantityFormat format)
 const char *
 quantity_format(int64_t value, char *buffer)
 {
-    Quantity quantity = quantity_of(value, NANOS_PER_UNIT, QUANTITY_BINARY);
+    Quantity quantity = quantity_quantity_of(value, NANOS_PER_UNIT, QUANTITY_BINARY);
 
     return quantity_write(&quantity, buffer);
 }
@@ -290,7 +290,7 @@ quantity_format(int64_t value, char *buffer)
 const char *
 quantity_format_decimal(int64_t value, char *buffer)
 {
-    Quantity quantity = quantity_of(value, NANOS_PER_UNIT, QUANTITY_DECIMAL);
+    Quantity quantity = quantity_quantity_of(value, NANOS_PER_UNIT, QUANTITY_DECIMAL);
 
     return quantity_write(&quantity, buffer);
 }
@@ -298,7 +298,7 @@ quantity_format_decimal(int64_t value, char *buffer)
 const char *
 quantity_format_milli(int64_t milli, char *buffer)
 {
-    Quantity quantity = quantity_of(milli, NANOS_PER_MILLI, QUANTITY_DECIMAL);
+    Quantity quantity = quantity_quantity_of(milli, NANOS_PER_MILLI, QUANTITY_DECIMAL);
 
     return quantity_write(&quantity, buffer);
 }

@@ -31,7 +31,7 @@ const KindClass reference_grant_kind = {
 };
 
 static gboolean
-is_same(const char *a, const char *b)
+reference_grant_is_same(const char *a, const char *b)
 {
     return strcmp(a == NULL ? "" : a, b == NULL ? "" : b) == 0;
 }
@@ -44,13 +44,16 @@ reference_grant_admits(const ReferenceGrant *self, const Claim *claim)
 
     for (unsigned i = 0; self->from != NULL && i < self->from->n_items; i++) {
         const GrantParty *from = &self->from->items[i];
-        is_from |= is_same(from->group, "") && is_same(from->kind, "PersistentVolumeClaim") &&
-                   is_same(from->namespace, claim->meta.key->namespace);
+        is_from |= reference_grant_is_same(from->group, "") &&
+                   reference_grant_is_same(from->kind, "PersistentVolumeClaim") &&
+                   reference_grant_is_same(from->namespace, claim->meta.key->namespace);
     }
     for (unsigned i = 0; is_from && self->to != NULL && i < self->to->n_items; i++) {
         const GrantParty *to = &self->to->items[i];
-        if (is_same(to->group, source->api_group) && is_same(to->kind, source->kind) &&
-            (is_same(to->name, "") || is_same(to->name, source->name)))
+        if (reference_grant_is_same(to->group, source->api_group) &&
+            reference_grant_is_same(to->kind, source->kind) &&
+            (reference_grant_is_same(to->name, "") ||
+             reference_grant_is_same(to->name, source->name)))
             return TRUE;
     }
     return FALSE;

@@ -100,7 +100,7 @@ REF_LIST_DEFINE(Tolerations, Toleration, tolerations)
 REF_COUNTED_DEFINE(Tolerations, tolerations, g_free)
 
 static gboolean
-is_empty(const char *text)
+taint_is_empty(const char *text)
 {
     return text == NULL || text[0] == '\0';
 }
@@ -111,10 +111,10 @@ toleration_tolerates(const Toleration *self, const Taint *taint)
 {
     if (self->effect >= 0 && self->effect != (int)taint->effect)
         return FALSE;
-    if (!is_empty(self->key) && strcmp(self->key, taint->key) != 0)
+    if (!taint_is_empty(self->key) && strcmp(self->key, taint->key) != 0)
         return FALSE;
-    return self->exists || strcmp(is_empty(self->value) ? "" : self->value,
-                                  is_empty(taint->value) ? "" : taint->value) == 0;
+    return self->exists || strcmp(taint_is_empty(self->value) ? "" : self->value,
+                                  taint_is_empty(taint->value) ? "" : taint->value) == 0;
 }
 
 const Toleration *
@@ -141,12 +141,12 @@ taints_find(const Taints *self, const char *key, int effect)
 static void
 check_toleration(ApiParser *parser, const json_t *item, const Toleration *toleration)
 {
-    if (is_empty(toleration->key) && !toleration->exists)
+    if (taint_is_empty(toleration->key) && !toleration->exists)
         api_parser_fault(parser, item, "write operator: Exists",
                          "Invalid value: \"\": operator must be Exists when `key` is empty, which "
                          "means \"match all "
                          "values and all keys\"");
-    if (toleration->exists && !is_empty(toleration->value))
+    if (toleration->exists && !taint_is_empty(toleration->value))
         api_parser_fault(parser, item, NULL,
                          "Invalid value: \"%s\": value must be empty when `operator` is 'Exists'",
                          toleration->value);

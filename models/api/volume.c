@@ -12,9 +12,9 @@ typedef struct {
     const char *handle_path;
     const char *second_path; /* joined with @separator; NULL: none */
     char separator;
-} SourceKind;
+} VolumeSourceKind;
 
-static const SourceKind source_kinds[] = {
+static const VolumeSourceKind source_kinds[] = {
     {"csi",                  "volumeHandle", NULL,     '\0'},
     {"local",                "path",         NULL,     '\0'},
     {"hostPath",             "path",         NULL,     '\0'},
@@ -182,7 +182,7 @@ volume_source_free(VolumeSource *self)
 
 REF_COUNTED_DEFINE(VolumeSource, volume_source, volume_source_free)
 
-static const SourceKind *
+static const VolumeSourceKind *
 source_kind_find(const char *plugin)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(source_kinds); i++)
@@ -218,7 +218,7 @@ compared_parse(ApiParser *parser, const json_t *value, const char *plugin)
 static void
 in_tree_source_parse(ApiParser *parser,
                      const json_t *value,
-                     const SourceKind *kind,
+                     const VolumeSourceKind *kind,
                      VolumeSource *source)
 {
     const json_t *handle = json_path_get(value, kind->handle_path);
@@ -258,7 +258,7 @@ volume_source_parse(ApiParser *parser, const json_t *spec, void *field)
     if (!api_parser_expect(parser, spec, JSON_OBJECT))
         return;
     for (unsigned i = 0; i < G_N_ELEMENTS(source_kinds); i++) {
-        const SourceKind *kind = &source_kinds[i];
+        const VolumeSourceKind *kind = &source_kinds[i];
         const json_t *value = json_path_get(spec, kind->plugin);
         if (value == NULL)
             continue;
@@ -309,7 +309,7 @@ volume_source_backend_id(const VolumeSource *self, const char *name)
 static json_t *
 in_tree_source_to_json(const VolumeSource *source)
 {
-    const SourceKind *kind = source_kind_find(source->plugin);
+    const VolumeSourceKind *kind = source_kind_find(source->plugin);
     json_t *object = json_object();
     const char *handle = source->handle == NULL ? "" : source->handle;
 
@@ -615,13 +615,13 @@ migrate(ApiParser *parser, const json_t *manifest, Object *object)
 
 /* Sources of which the kubelet takes care at once. */
 static gboolean
-is_plain(const char *plugin)
+volume_is_plain(const char *plugin)
 {
     return strcmp(plugin, "local") == 0 || strcmp(plugin, "hostPath") == 0;
 }
 
 static VolumeSource *
-inline_in_tree_parse(ApiParser *parser, const json_t *value, const SourceKind *kind)
+inline_in_tree_parse(ApiParser *parser, const json_t *value, const VolumeSourceKind *kind)
 {
     VolumeSource source = {.plugin = kind->plugin, .in_tree = in_tree_plugin_of_key(kind->plugin)};
 
@@ -646,11 +646,11 @@ migrated_inline_source(ApiParser *parser, VolumeSource *origin, const json_t *vo
 VolumeSource *
 volume_source_parse_inline(ApiParser *parser, const json_t *volume)
 {
-    const SourceKind *kind = NULL;
+    const VolumeSourceKind *kind = NULL;
     VolumeSource *origin = NULL;
 
     for (unsigned i = 0; i < G_N_ELEMENTS(source_kinds) && kind == NULL; i++)
-        if (!is_plain(source_kinds[i].plugin) &&
+        if (!volume_is_plain(source_kinds[i].plugin) &&
             json_path_get(volume, source_kinds[i].plugin) != NULL)
             kind = &source_kinds[i];
     if (kind == NULL)

@@ -425,7 +425,8 @@ check_resize(Admission *self, const Claim *before, const Claim *after, GString *
 
 /* PVC-92. */
 static ApiCode
-check_claim(Admission *self, const Claim *before, Claim *after, gboolean status, GString *message)
+admission_check_claim(
+    Admission *self, const Claim *before, Claim *after, gboolean status, GString *message)
 {
     UpdateGates gates = {.recovers = !self->keeps_requests,
                          .attributes_classes = self->claim_gates.attributes_classes};
@@ -500,7 +501,7 @@ check_update(
             return code;
     }
     if (object_kind(before) == KIND_CLAIM)
-        return check_claim(self, CLAIM_CONST(before), CLAIM(after), status, message);
+        return admission_check_claim(self, CLAIM_CONST(before), CLAIM(after), status, message);
     drop_disabled_fields(self, after, before);
     ApiCode code = status ? API_OK : validation_update(before, after, &gates, message);
     if (code == API_OK && object_kind(before) == KIND_PRIORITY_CLASS)

@@ -45,7 +45,7 @@ may_go_unhealthy(const DisruptionBudget *budget, const Pod *pod)
 }
 
 static ApiCode
-refuse(const DisruptionBudget *budget, GString *message)
+eviction_refuse(const DisruptionBudget *budget, GString *message)
 {
     g_string_assign(message, "Cannot evict pod as it would violate the pod's disruption budget.");
     if (budget->observed_generation >= (int32_t)budget->meta.generation)
@@ -92,7 +92,7 @@ eviction_admit(ApiStore *self, const Pod *pod, GString *message)
         return API_OK;
     if (budget->observed_generation < (int32_t)budget->meta.generation ||
         budget->disruptions_allowed <= 0)
-        return refuse(budget, message);
+        return eviction_refuse(budget, message);
     charge(self, budget, pod);
     return API_OK;
 }

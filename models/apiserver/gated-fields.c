@@ -76,7 +76,7 @@ gated_fields_free(GatedFields *self)
 }
 
 static void *
-value_of(const Field *field, const Object *object)
+gated_fields_value_of(const Field *field, const Object *object)
 {
     return (char *)object + field->offset;
 }
@@ -84,7 +84,8 @@ value_of(const Field *field, const Object *object)
 static gboolean
 differ(const Field *field, const Object *a, const Object *b)
 {
-    return !field_equal(field->type, value_of(field, a), value_of(field, b));
+    return !field_equal(field->type, gated_fields_value_of(field, a),
+                        gated_fields_value_of(field, b));
 }
 
 void
@@ -96,6 +97,7 @@ gated_fields_drop(const GatedFields *self, Object *object, const Object *before)
             continue;
         g_autoptr(Object) blank = object_new((ObjectKey *)object->key);
         if (differ(field, object, blank) && (before == NULL || !differ(field, before, blank)))
-            field_copy(field->type, value_of(field, object), value_of(field, blank));
+            field_copy(field->type, gated_fields_value_of(field, object),
+                       gated_fields_value_of(field, blank));
     }
 }

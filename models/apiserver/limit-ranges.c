@@ -58,7 +58,7 @@ refuse_size(const LimitRange *range,
 }
 
 static ApiCode
-check_claim(const LimitRange *range, const Claim *claim, GString *message)
+apiserver_limit_ranges_check_claim(const LimitRange *range, const Claim *claim, GString *message)
 {
     if (claim->request_bytes < range->min_bytes)
         return refuse_size(range, "minimum", LIMIT_RANGE_MIN, range->min_bytes, claim, message);
@@ -75,7 +75,7 @@ limit_ranges_check_claim(const ApiStore *self, const Claim *claim, GString *mess
 
     for (unsigned slot = 0;
          code == API_OK && (range = next_range(self, claim->meta.key->namespace, &slot)) != NULL;)
-        code = check_claim(range, claim, message);
+        code = apiserver_limit_ranges_check_claim(range, claim, message);
     return code;
 }
 
@@ -396,7 +396,7 @@ check_bounds(const json_t *item, const Bounded *bounded, GPtrArray *errors)
 }
 
 static void
-check_pod(const LimitRange *range, const PodSpec *spec, GPtrArray *errors)
+apiserver_limit_ranges_check_pod(const LimitRange *range, const PodSpec *spec, GPtrArray *errors)
 {
     static const char *const lists[] = {"containers", "initContainers"};
     const json_t *item = item_of_type(range, "Container");
@@ -417,7 +417,7 @@ limit_ranges_check_pod(const ApiStore *self, const Pod *pod, GString *message)
     for (unsigned slot = 0; pod->spec->manifest != NULL &&
                             (range = next_range(self, pod->meta.key->namespace, &slot)) != NULL;) {
         g_autoptr(GPtrArray) errors = g_ptr_array_new_with_free_func(g_free);
-        check_pod(range, pod->spec, errors);
+        apiserver_limit_ranges_check_pod(range, pod->spec, errors);
         if (errors->len == 0)
             continue;
         g_string_printf(message, "pods \"%s\" is forbidden: %s", object_name(&pod->meta),

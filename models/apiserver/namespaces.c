@@ -46,7 +46,7 @@ namespace_is_immortal(const Object *object)
 }
 
 static void
-complete(const ApiStore *self, Object *object)
+namespaces_complete(const ApiStore *self, Object *object)
 {
     Strings *strings = objects_strings(self->objects);
     const char *finalizer = strings_intern(strings, FINALIZER_KUBERNETES);
@@ -60,13 +60,13 @@ ApiCode
 namespace_admit(const ApiStore *self, Object *object, GString *message)
 {
     if (object_kind(object) == KIND_NAMESPACE)
-        complete(self, object);
+        namespaces_complete(self, object);
     return check_namespace(self, object, message);
 }
 
 /* Stores an object without admission. @keeps_revision: it is as old as the cluster */
 static void
-add(ApiStore *self, Object *object /* taken */, gboolean keeps_revision)
+namespaces_add(ApiStore *self, Object *object /* taken */, gboolean keeps_revision)
 {
     ObjectKey *key = (ObjectKey *)object->key;
     uint64_t revision = self->revision;
@@ -101,7 +101,7 @@ furnish(ApiStore *self, const char *namespace, gboolean keeps_revision)
         object->manifest = json_pack("{s:s, s:s}", "apiVersion", "v1", "kind", rows[i].kind);
         if (rows[i].has_certificate) /* nobody signs anything here */
             json_object_set_new(object->manifest, "data", json_pack("{s:s}", "ca.crt", ""));
-        add(self, object, keeps_revision);
+        namespaces_add(self, object, keeps_revision);
     }
 }
 
@@ -121,7 +121,7 @@ namespace_imply(ApiStore *self, const char *name, gboolean is_old)
     if (key->incarnation > 0 || api_store_get(self, key) != NULL)
         return;
     Object *object = object_new(key);
-    complete(self, object);
-    add(self, object, is_old);
+    namespaces_complete(self, object);
+    namespaces_add(self, object, is_old);
     furnish(self, name, is_old);
 }

@@ -187,11 +187,11 @@ check_constraints(const ApiStore *self,
 
 /* API-152: whether there is room for the addition; the message names only exceeded resources. */
 static ApiCode
-check_quota(const ApiStore *self,
-            const ResourceQuota *quota,
-            const Object *before,
-            const Object *after,
-            GString *message)
+quota_check_quota(const ApiStore *self,
+                  const ResourceQuota *quota,
+                  const Object *before,
+                  const Object *after,
+                  GString *message)
 {
     g_autoptr(GString) requested = g_string_new(NULL), used = g_string_new(NULL),
                        limited = g_string_new(NULL);
@@ -279,7 +279,7 @@ quota_admit(ApiStore *self, const Object *before, const Object *after, GString *
     }
     for (unsigned slot = 0;
          code == API_OK && (quota = next_quota(self, namespace, kind, after, &slot)) != NULL;)
-        code = check_quota(self, quota, counted_before(self, quota, before), after, message);
+        code = quota_check_quota(self, quota, counted_before(self, quota, before), after, message);
     for (unsigned slot = 0;
          code == API_OK && (quota = next_quota(self, namespace, kind, after, &slot)) != NULL;)
         charge(self, quota, counted_before(self, quota, before), after);

@@ -60,7 +60,7 @@ call_new(ApiServer *self)
 }
 
 static void
-call_free(void *data)
+request_call_free(void *data)
 {
     ApiCall *call = data;
 
@@ -88,13 +88,13 @@ call_respond(Sim *sim, void *data)
     }
     call->drop = NULL;
     call->reply(call->data, &response);
-    call_free(call);
+    request_call_free(call);
 }
 
 static const SimEventType respond_event = {
     .name = "api/response",
     .fire = call_respond,
-    .free_data = call_free,
+    .free_data = request_call_free,
 };
 
 /* Returns: whether it was refused */
@@ -113,7 +113,7 @@ meets_fault(ApiServer *self, ApiCall *call)
 }
 
 static void
-commit(ApiServer *self, ApiCall *call)
+request_commit(ApiServer *self, ApiCall *call)
 {
     self->n_requests[call->request.verb]++;
     self->committing = &call->request;
@@ -130,7 +130,7 @@ call_commit(Sim *sim, void *data)
     gboolean is_lost = G_UNLIKELY(trouble != NULL) && trouble_loses(trouble, call);
 
     if (!is_lost && !meets_fault(call->server, call))
-        commit(call->server, call);
+        request_commit(call->server, call);
     sim_at_detail(sim, call->responds_at, &respond_event, call, WAIT_API,
                   (uint16_t)(call->request.verb + 1));
 }
@@ -138,7 +138,7 @@ call_commit(Sim *sim, void *data)
 static const SimEventType commit_event_type = {
     .name = "api/commit",
     .fire = call_commit,
-    .free_data = call_free,
+    .free_data = request_call_free,
 };
 
 /* TIM-5: an answer "not found" comes sooner. */
@@ -219,7 +219,7 @@ call_refuse(ApiCall *call, ApiCode code, const char *message, SimTime delay)
                   (uint16_t)(call->request.verb + 1));
 }
 
-const ApiCallClass api_call_class = {call_go_on, call_refuse, call_free};
+const ApiCallClass api_call_class = {call_go_on, call_refuse, request_call_free};
 
 void
 api_server_try(ApiServer *self, const ApiRequest *request, ApiResponse *response)
@@ -246,7 +246,7 @@ api_server_commit(ApiServer *self, const ApiRequest *request, ApiResponse *respo
                     .responds_at = sim_now(self->store.sim)};
 
     call.n = request->key->n_requests++;
-    commit(self, &call);
+    request_commit(self, &call);
     *response = (ApiResponse){call.code, call.object,
                               strings_intern(objects_strings(self->store.objects), call.message)};
     g_free(call.message);

@@ -68,7 +68,9 @@ append_suffix(GString *name, uint64_t bits)
 /* Returns: (owned): the name of the volume; before 1.21 that of the Secret, too, which all pods of
  * the account have */
 static GString *
-volume_name(const json_t *spec, const char *account, const ServiceAccountOptions *options)
+service_account_volume_name(const json_t *spec,
+                            const char *account,
+                            const ServiceAccountOptions *options)
 {
     gboolean is_bound = options->minor >= BOUND_SINCE;
     GString *name = g_string_new(is_bound ? VOLUME_PREFIX : account);
@@ -171,7 +173,7 @@ service_account_complete(json_t *spec, const ServiceAccountOptions *options)
     if (!wants_token(spec, options->account))
         return;
     g_autoptr(GString) name =
-        volume_name(spec, json_path_string(spec, "serviceAccountName"), options);
+        service_account_volume_name(spec, json_path_string(spec, "serviceAccountName"), options);
     gboolean is_mounted = mount_in(json_object_get(spec, "containers"), name->str);
     is_mounted |= mount_in(json_object_get(spec, "initContainers"), name->str);
     if (is_mounted && json_list_find(json_object_get(spec, "volumes"), "name", name->str) == NULL)

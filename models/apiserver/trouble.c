@@ -14,7 +14,7 @@
 typedef struct {
     uint64_t client;
     GQueue waiting; /* of Waiter */
-} Flow;
+} TroubleFlow;
 
 typedef struct {
     unsigned seats, n_seated;
@@ -34,7 +34,7 @@ struct ApiTrouble {
 
 typedef struct {
     ApiTrouble *trouble;
-    Flow *flow;
+    TroubleFlow *flow;
     ApiCall *call;
     SimEventId gives_up;
 } Waiter;
@@ -76,14 +76,14 @@ waiter_gives_up(Sim *sim, void *data)
 static const SimEventType gives_up_event = {.name = "api/waited too long for a seat",
                                             .fire = waiter_gives_up};
 
-static Flow *
+static TroubleFlow *
 flow_of(Level *level, uint64_t client)
 {
     for (unsigned i = 0; i < level->flows->len; i++)
-        if (((Flow *)level->flows->pdata[i])->client == client)
+        if (((TroubleFlow *)level->flows->pdata[i])->client == client)
             return level->flows->pdata[i];
 
-    Flow *flow = g_new0(Flow, 1);
+    TroubleFlow *flow = g_new0(TroubleFlow, 1);
     flow->client = client;
     g_queue_init(&flow->waiting);
     g_ptr_array_add(level->flows, flow);
@@ -95,7 +95,7 @@ static Waiter *
 next_waiter(Level *level)
 {
     for (unsigned i = 0; i < level->flows->len; i++) {
-        Flow *flow = level->flows->pdata[level->next++ % level->flows->len];
+        TroubleFlow *flow = level->flows->pdata[level->next++ % level->flows->len];
         if (flow->waiting.length > 0)
             return g_queue_pop_head(&flow->waiting);
     }
@@ -126,7 +126,7 @@ meets_full_house(ApiTrouble *self, ApiCall *call)
         take_seat(self, call);
         return FALSE;
     }
-    Flow *flow = flow_of(level, call->request.client_hash);
+    TroubleFlow *flow = flow_of(level, call->request.client_hash);
     if (flow->waiting.length >= QUEUE_LENGTH) {
         turn_away(self, call);
         return TRUE;
@@ -210,7 +210,7 @@ waiter_free(void *data)
 static void
 flow_free(void *data)
 {
-    Flow *flow = data;
+    TroubleFlow *flow = data;
 
     g_queue_clear_full(&flow->waiting, waiter_free);
     g_free(flow);

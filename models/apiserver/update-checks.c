@@ -55,7 +55,7 @@ member_of(const json_t *object, const char *path)
 }
 
 static gboolean
-is_same(const json_t *before, const json_t *after, const char *path)
+update_checks_is_same(const json_t *before, const json_t *after, const char *path)
 {
     const json_t *was = json_path_get(before, path), *is = json_path_get(after, path);
 
@@ -64,13 +64,13 @@ is_same(const json_t *before, const json_t *after, const char *path)
 
 /* As set by a manifest: null is not set. */
 static gboolean
-is_set(const json_t *object, const char *path)
+update_checks_is_set(const json_t *object, const char *path)
 {
     return json_path_get(object, path) != NULL;
 }
 
 static const char *
-text_at(const json_t *object, const char *path)
+update_checks_text_at(const json_t *object, const char *path)
 {
     const char *text = json_path_string(object, path);
 
@@ -106,9 +106,10 @@ check_metadata_update(const json_t *before, const json_t *after, GPtrArray *erro
     static const char *const fixed[] = {"metadata.name", "metadata.namespace", "metadata.uid"};
 
     for (unsigned i = 0; i < G_N_ELEMENTS(fixed); i++)
-        if (strcmp(text_at(before, fixed[i]), text_at(after, fixed[i])) != 0)
-            add_immutable(errors, fixed[i], text_at(after, fixed[i]));
-    if (text_at(after, "metadata.resourceVersion")[0] == '\0')
+        if (strcmp(update_checks_text_at(before, fixed[i]),
+                   update_checks_text_at(after, fixed[i])) != 0)
+            add_immutable(errors, fixed[i], update_checks_text_at(after, fixed[i]));
+    if (update_checks_text_at(after, "metadata.resourceVersion")[0] == '\0')
         add_error(errors,
                   "metadata.resourceVersion: Invalid value: 0x0: must be specified for an update");
 }
@@ -125,7 +126,7 @@ moves_class(const json_t *before, const json_t *after)
     const char *new = json_string_value(json_object_get(
         json_path_get(after, "metadata.annotations"), ANNOTATION_BETA_STORAGE_CLASS));
 
-    return old != NULL && !is_set(before, "spec.storageClassName") &&
+    return old != NULL && !update_checks_is_set(before, "spec.storageClassName") &&
            g_strcmp0(json_path_string(after, "spec.storageClassName"), old) == 0 &&
            (new == NULL || strcmp(new, old) == 0);
 }
@@ -138,7 +139,7 @@ sets_class(const json_t *before, const json_t *after)
         json_path_get(before, "metadata.annotations"), ANNOTATION_BETA_STORAGE_CLASS));
     const char *class = json_path_string(after, "spec.storageClassName");
 
-    return class != NULL && !is_set(before, "spec.storageClassName") &&
+    return class != NULL && !update_checks_is_set(before, "spec.storageClassName") &&
            (old == NULL || strcmp(old, class) == 0);
 }
 
@@ -202,7 +203,7 @@ check_attributes_class_name(const json_t *before,
 {
     static const char path[] = "spec.volumeAttributesClassName";
 
-    if (is_same(before, after, path))
+    if (update_checks_is_same(before, after, path))
         return;
     if (!gates->attributes_classes)
         add_error(
@@ -210,11 +211,11 @@ check_attributes_class_name(const json_t *before,
             "%s: Forbidden: update is forbidden when the VolumeAttributesClass feature gate is "
             "disabled",
             path);
-    if (!is_set(before, path))
+    if (!update_checks_is_set(before, path))
         return;
-    if (!is_set(after, path))
+    if (!update_checks_is_set(after, path))
         add_error(errors, "%s: Forbidden: update from non-nil value to nil is forbidden", path);
-    else if (to_nothing_else && text_at(after, path)[0] == '\0')
+    else if (to_nothing_else && update_checks_text_at(after, path)[0] == '\0')
         add_error(errors,
                   "%s: Forbidden: update from non-nil value to an empty string is forbidden", path);
 }
@@ -226,16 +227,16 @@ check_claim_update(const json_t *before,
                    GPtrArray *errors)
 {
     json_t *old_spec = member_of(before, "spec"), *new_spec = member_of(after, "spec");
-    gboolean is_bound = strcmp(text_at(after, "status.phase"), "Bound") == 0;
+    gboolean is_bound = strcmp(update_checks_text_at(after, "status.phase"), "Bound") == 0;
     const json_t *old_requests = json_path_get(old_spec, "resources.requests");
     json_t *new_requests = json_object_get(json_object_get(new_spec, "resources"), "requests");
 
-    if (text_at(old_spec, "volumeName")[0] == '\0')
+    if (update_checks_text_at(old_spec, "volumeName")[0] == '\0')
         copy_member(old_spec, new_spec, "volumeName");
     check_claim_class(before, after, old_spec, new_spec, errors);
     if (is_bound && new_requests != NULL)
         copy_member(new_requests, old_requests, "storage");
-    if (is_bound && is_set(new_spec, "volumeAttributesClassName"))
+    if (is_bound && update_checks_is_set(new_spec, "volumeAttributesClassName"))
         copy_member(new_spec, old_spec, "volumeAttributesClassName");
     if (!json_equal(old_spec, new_spec))
         add_error(errors, "spec: Forbidden: spec is immutable after creation except "
@@ -243,13 +244,16 @@ check_claim_update(const json_t *before,
     json_decref(old_spec);
     json_decref(new_spec);
     check_claim_size(before, after, gates, errors);
-    if (!is_same(before, after, "spec.volumeMode"))
+    if (!update_checks_is_same(before, after, "spec.volumeMode"))
         add_immutable(errors, "volumeMode", json_path_string(after, "spec.volumeMode"));
     check_attributes_class_name(before, after, gates, TRUE, errors);
 }
 
 static void
-keep_fault(ApiParser *parser, const json_t *where, const char *message, const char *hint)
+update_checks_keep_fault(ApiParser *parser,
+                         const json_t *where,
+                         const char *message,
+                         const char *hint)
 {
     (void)where;
     (void)hint;
@@ -260,10 +264,10 @@ void
 check_claim_status_update(const json_t *before, const json_t *after, GPtrArray *errors)
 {
     g_autoptr(GString) path = g_string_new(NULL);
-    ApiParser parser = {.report = keep_fault, .data = errors, .path = path};
+    ApiParser parser = {.report = update_checks_keep_fault, .data = errors, .path = path};
 
     check_metadata_update(before, after, errors);
-    if (text_at(after, "metadata.resourceVersion")[0] == '\0')
+    if (update_checks_text_at(after, "metadata.resourceVersion")[0] == '\0')
         add_error(errors, "resourceVersion: Required value");
     if (json_array_size(json_path_get(after, "spec.accessModes")) == 0)
         add_error(errors, "Spec.accessModes: Required value");
@@ -340,7 +344,8 @@ affinity_is_kept(const json_t *before, const json_t *after)
         json_array_foreach(json_object_get(term, "matchExpressions"), k, expression) {
             const json_t *other = json_array_get(
                 json_object_get(json_array_get(new_terms, i), "matchExpressions"), k);
-            if (is_renamed(text_at(expression, "key"), text_at(other, "key")))
+            if (is_renamed(update_checks_text_at(expression, "key"),
+                           update_checks_text_at(other, "key")))
                 copy_member(expression, other, "key");
         }
     gboolean kept = json_equal(old, new);
@@ -358,9 +363,9 @@ check_volume_update(const json_t *before,
     if (!source_is_same(before, after))
         add_error(errors, "spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is "
                           "immutable after creation");
-    if (!is_same(before, after, "spec.volumeMode"))
+    if (!update_checks_is_same(before, after, "spec.volumeMode"))
         add_immutable(errors, "volumeMode", json_path_string(after, "spec.volumeMode"));
-    if (is_set(before, "spec.nodeAffinity") && !affinity_is_kept(before, after))
+    if (update_checks_is_set(before, "spec.nodeAffinity") && !affinity_is_kept(before, after))
         add_error(errors,
                   "nodeAffinity: Invalid value: field is immutable, except for updating from "
                   "beta label to GA");
@@ -372,8 +377,9 @@ check_volume_update(const json_t *before,
 void
 check_attributes_class_update(const json_t *before, const json_t *after, GPtrArray *errors)
 {
-    if (strcmp(text_at(before, "driverName"), text_at(after, "driverName")) != 0)
+    if (strcmp(update_checks_text_at(before, "driverName"),
+               update_checks_text_at(after, "driverName")) != 0)
         add_error(errors, "driverName: Forbidden: updates to driverName are forbidden.");
-    if (!is_same(before, after, "parameters"))
+    if (!update_checks_is_same(before, after, "parameters"))
         add_error(errors, "parameters: Forbidden: updates to parameters are forbidden.");
 }

@@ -9,11 +9,11 @@
 
 /* @field: a path. Returns: API_INVALID, with @detail in @message */
 static ApiCode
-refuse(const Object *object,
-       const char *group,
-       const char *field,
-       const char *detail,
-       GString *message)
+validation_refuse(const Object *object,
+                  const char *group,
+                  const char *field,
+                  const char *detail,
+                  GString *message)
 {
     g_string_printf(message, "%s%s \"%s\" is invalid: %s: %s",
                     kind_class(object_kind(object))->kind, group, object_name(object), field,
@@ -25,7 +25,7 @@ refuse(const Object *object,
 static ApiCode
 refuse_storage(const Object *object, const char *field, const char *detail, GString *message)
 {
-    return refuse(object, ".storage.k8s.io", field, detail, message);
+    return validation_refuse(object, ".storage.k8s.io", field, detail, message);
 }
 
 #define IMMUTABLE "Invalid value: field is immutable"
@@ -77,7 +77,10 @@ check_manifests(const Object *before,
 
 /* API-134. Components change only other fields: that is seen without the manifests. */
 static ApiCode
-check_volume(const Volume *before, const Volume *after, const UpdateGates *gates, GString *message)
+validation_check_volume(const Volume *before,
+                        const Volume *after,
+                        const UpdateGates *gates,
+                        GString *message)
 {
     gboolean affinity_is_kept = before->node_affinity == NULL ||
                                 node_selector_equal(before->node_affinity, after->node_affinity);
@@ -108,7 +111,7 @@ check_class(const StorageClass *before, const StorageClass *after, GString *mess
 
 /* API-136. */
 static ApiCode
-check_attachment(const Attachment *before, const Attachment *after, GString *message)
+validation_check_attachment(const Attachment *before, const Attachment *after, GString *message)
 {
     return before->attacher == after->attacher && before->node_name == after->node_name &&
                    before->volume_name == after->volume_name
@@ -142,7 +145,7 @@ check_driver(const CsiDriverObject *before, const CsiDriverObject *after, GStrin
 
 /* WL-24. */
 static ApiCode
-check_stateful_set(const StatefulSet *before, const StatefulSet *after, GString *message)
+validation_check_stateful_set(const StatefulSet *before, const StatefulSet *after, GString *message)
 {
     return label_selector_equal(before->selector, after->selector) &&
                    field_equal(&field_claim_templates, &before->claim_templates,
@@ -151,12 +154,13 @@ check_stateful_set(const StatefulSet *before, const StatefulSet *after, GString 
                    before->service_name == after->service_name &&
                    before->revision_history_limit == after->revision_history_limit
                ? API_OK
-               : refuse(&before->meta, ".apps", "spec",
-                        "Forbidden: updates to statefulset spec for fields other than 'replicas', "
-                        "'ordinals', 'template', 'updateStrategy', "
-                        "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are "
-                        "forbidden",
-                        message);
+               : validation_refuse(
+                     &before->meta, ".apps", "spec",
+                     "Forbidden: updates to statefulset spec for fields other than 'replicas', "
+                     "'ordinals', 'template', 'updateStrategy', "
+                     "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are "
+                     "forbidden",
+                     message);
 }
 
 /* API-192 */
@@ -168,11 +172,11 @@ check_priority_class(const PriorityClass *before, const PriorityClass *after, GS
                                                                                 : NULL;
 
     return field == NULL ? API_OK
-                         : refuse(&before->meta, ".scheduling.k8s.io", field,
-                                  before->value != after->value
-                                      ? "Forbidden: may not be changed in an update."
-                                      : IMMUTABLE,
-                                  message);
+                         : validation_refuse(&before->meta, ".scheduling.k8s.io", field,
+                                             before->value != after->value
+                                                 ? "Forbidden: may not be changed in an update."
+                                                 : IMMUTABLE,
+                                             message);
 }
 
 ApiCode
@@ -183,14 +187,15 @@ validation_update(const Object *before,
 {
     switch ((int)object_kind(before)) {
     case KIND_VOLUME:
-        return check_volume(VOLUME_CONST(before), VOLUME_CONST(after), gates, message);
+        return validation_check_volume(VOLUME_CONST(before), VOLUME_CONST(after), gates, message);
     case KIND_CLAIM:
     case KIND_ATTRIBUTES_CLASS:
         return check_manifests(before, after, gates, message);
     case KIND_STORAGE_CLASS:
         return check_class((const StorageClass *)before, (const StorageClass *)after, message);
     case KIND_ATTACHMENT:
-        return check_attachment((const Attachment *)before, (const Attachment *)after, message);
+        return validation_check_attachment((const Attachment *)before, (const Attachment *)after,
+                                           message);
     case KIND_STORAGE_CAPACITY:
         return check_capacity((const StorageCapacity *)before, (const StorageCapacity *)after,
                               message);
@@ -201,7 +206,8 @@ validation_update(const Object *before,
         return check_priority_class(PRIORITY_CLASS_CONST(before), PRIORITY_CLASS_CONST(after),
                                     message);
     case KIND_STATEFUL_SET:
-        return check_stateful_set((const StatefulSet *)before, (const StatefulSet *)after, message);
+        return validation_check_stateful_set((const StatefulSet *)before,
+                                             (const StatefulSet *)after, message);
     default: /* every field that models write may change */
         return API_OK;
     }

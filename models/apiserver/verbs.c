@@ -6,14 +6,14 @@
 #include "models/api/workload.h"
 
 static void
-answer(ApiCall *call, const Object *object /* taken */)
+verbs_answer(ApiCall *call, const Object *object /* taken */)
 {
     call->code = API_OK;
     call->object = object;
 }
 
 static void
-refuse(const ApiVerbs *self, ApiCall *call, ApiCode code)
+verbs_refuse(const ApiVerbs *self, ApiCall *call, ApiCode code)
 {
     call->code = code;
     call->message = g_strdup(self->message->str);
@@ -72,7 +72,7 @@ admission_refuses_again(ApiVerbs *self, ApiCall *call)
     g_string_truncate(self->message, 0);
     ApiCode code = admission_create(self->admission, object, self->message);
     if (code != API_OK)
-        refuse(self, call, code);
+        verbs_refuse(self, call, code);
     return code != API_OK;
 }
 
@@ -133,11 +133,11 @@ commit_create(ApiVerbs *self, ApiCall *call)
     if (code == API_OK)
         code = admission_create(self->admission, object, self->message);
     if (code != API_OK) {
-        refuse(self, call, code);
+        verbs_refuse(self, call, code);
         return;
     }
-    answer(call, api_store_commit(self->store, WATCH_ADDED, g_steal_pointer(&object),
-                                  call->responds_at, call->n));
+    verbs_answer(call, api_store_commit(self->store, WATCH_ADDED, g_steal_pointer(&object),
+                                        call->responds_at, call->n));
     if (key->kind == KIND_NAMESPACE)
         namespace_furnish(self->store, key->name);
 }
@@ -160,16 +160,16 @@ commit_change(ApiVerbs *self, ApiCall *call, const Object *before, Object *chang
     if (code == API_OK && quota_handles(object_kind(before), call->request.verb))
         code = quota_admit(self->store, before, after, self->message);
     if (code != API_OK) {
-        refuse(self, call, code);
+        verbs_refuse(self, call, code);
         return;
     }
     if (before->manifest == after->manifest && object_equal(before, after)) {
-        answer(call, object_ref(before));
+        verbs_answer(call, object_ref(before));
         return;
     }
     WatchType type = may_go(after) ? WATCH_DELETED : WATCH_MODIFIED;
-    answer(call, api_store_commit(self->store, type, g_steal_pointer(&after), call->responds_at,
-                                  call->n));
+    verbs_answer(call, api_store_commit(self->store, type, g_steal_pointer(&after),
+                                        call->responds_at, call->n));
 }
 
 /* API-3: changes of metadata or status do not count. */
@@ -286,7 +286,7 @@ commit_delete(ApiVerbs *self, ApiCall *call)
     gboolean is_pod = object_kind(before) == KIND_POD;
     int32_t grace_s = is_pod ? pod_grace(POD_CONST(before), call->request.grace_s) : 0;
     if (object_is_deleted(before) && grace_s >= before->deletion_grace_s && !may_go(before)) {
-        answer(call, object_ref(before)); /* API-53, WL-91: the grace may only get shorter */
+        verbs_answer(call, object_ref(before)); /* API-53, WL-91: the grace may only get shorter */
         return;
     }
 
@@ -305,8 +305,8 @@ commit_delete(ApiVerbs *self, ApiCall *call)
     if (after->generation > 0 && !object_is_deleted(before))
         after->generation++; /* API-3 */
     if (!may_go(after)) {
-        answer(call,
-               api_store_commit(self->store, WATCH_MODIFIED, after, call->responds_at, call->n));
+        verbs_answer(
+            call, api_store_commit(self->store, WATCH_MODIFIED, after, call->responds_at, call->n));
         return;
     }
     if (is_pod) { /* WL-90: two writes, both seen by watchers */
@@ -315,7 +315,8 @@ commit_delete(ApiVerbs *self, ApiCall *call)
             api_store_commit(self->store, WATCH_MODIFIED, after, call->responds_at, call->n));
         after = last;
     }
-    answer(call, api_store_commit(self->store, WATCH_DELETED, after, call->responds_at, call->n));
+    verbs_answer(call,
+                 api_store_commit(self->store, WATCH_DELETED, after, call->responds_at, call->n));
     if (call->request.key->kind == KIND_OTHER && *call->request.key->namespace != '\0')
         namespace_furnish(self->store, call->request.key->namespace);
 }
@@ -346,7 +347,8 @@ commit_bind(ApiVerbs *self, ApiCall *call)
 
     Object *after = object_edit(before);
     admission_bind(self->admission, POD(after), call->request.node_name);
-    answer(call, api_store_commit(self->store, WATCH_MODIFIED, after, call->responds_at, call->n));
+    verbs_answer(call,
+                 api_store_commit(self->store, WATCH_MODIFIED, after, call->responds_at, call->n));
 }
 
 /* WL-113: before it deletes, the server writes the budget's status and the reason into the pod. */
@@ -360,7 +362,7 @@ commit_eviction(ApiVerbs *self, ApiCall *call)
     g_string_truncate(self->message, 0);
     ApiCode code = eviction_admit(self->store, POD_CONST(before), self->message);
     if (code != API_OK) {
-        refuse(self, call, code);
+        verbs_refuse(self, call, code);
         return;
     }
     before = api_store_get(self->store, call->request.key);
@@ -378,12 +380,12 @@ api_verbs_commit(ApiVerbs *self, ApiCall *call)
     switch (call->request.verb) {
     case API_GET: /* API-15: what is stored now */
         if (api_store_get(self->store, call->request.key) != NULL)
-            answer(call, object_ref(api_store_get(self->store, call->request.key)));
+            verbs_answer(call, object_ref(api_store_get(self->store, call->request.key)));
         else
             refuse_not_found(self, call);
         return;
     case API_LIST: /* API-16: likewise */
-        answer(call, NULL);
+        verbs_answer(call, NULL);
         return;
     case API_CREATE:
         commit_create(self, call);

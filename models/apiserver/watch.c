@@ -13,7 +13,7 @@ typedef struct {
 typedef struct {
     uint64_t entity;
     SimTime last_at; /* of the last event sent, of any kind */
-} Connection;
+} WatchConnection;
 
 struct WatchHub {
     Sim *sim;
@@ -39,7 +39,7 @@ struct ApiWatch {
     ObjectKind kind;
     const char *filter;
     uint64_t entity;
-    Connection *connection; /* borrowed from the hub */
+    WatchConnection *connection; /* borrowed from the hub */
     ApiWatchEvent event;
     void *data;
     SimTime last_at;    /* of the last event sent: order is kept (API-70) */
@@ -193,15 +193,15 @@ watch_hub_send(
         watch_send(self, some->pdata[i], type, object, responds_at, n);
 }
 
-static Connection *
+static WatchConnection *
 find_connection(WatchHub *self, uint64_t entity)
 {
-    Connection *connection = g_hash_table_lookup(self->connections, &entity);
+    WatchConnection *connection = g_hash_table_lookup(self->connections, &entity);
 
     if (connection != NULL)
         return connection;
-    connection = g_new(Connection, 1);
-    *connection = (Connection){.entity = entity};
+    connection = g_new(WatchConnection, 1);
+    *connection = (WatchConnection){.entity = entity};
     g_hash_table_insert(self->connections, &connection->entity, connection);
     return connection;
 }
@@ -258,7 +258,7 @@ forget_kept(ApiWatch *self)
 
 /* Kept events come at once and in order: the history of the server, or of the connection. */
 static void
-go_on(ApiWatch *self)
+watch_go_on(ApiWatch *self)
 {
     Delivery *delivery;
 
@@ -281,7 +281,7 @@ repaired(Sim *sim, void *data)
 
     (void)sim;
     self->repair = 0;
-    go_on(self);
+    watch_go_on(self);
 }
 
 static void

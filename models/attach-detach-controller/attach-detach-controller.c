@@ -22,7 +22,7 @@ count_detach(AttachDetachController *self, DetachReason reason)
 }
 
 static void
-apply_change(void *data, const PlanChange *change)
+attach_detach_controller_apply_change(void *data, const PlanChange *change)
 {
     AttachDetachController *self = data;
     AttachPair *pair = (AttachPair *)change->pointer;
@@ -96,7 +96,7 @@ apply_change(void *data, const PlanChange *change)
 
 /* ADC-25: the informers are synced. */
 static void
-filled(void *data)
+attach_detach_controller_filled(void *data)
 {
     AttachDetachController *self = data;
 
@@ -116,7 +116,7 @@ filled(void *data)
 }
 
 static void
-clear(void *data)
+attach_detach_controller_clear(void *data)
 {
     AttachDetachController *self = data;
 
@@ -155,7 +155,7 @@ const ModelClass attach_detach_controller_class = {
     .rule_tables = RULE_TABLES(
         &adc_detach_rules, &adc_attach_rules, &adc_look_rules, &adc_end_rules, &adc_pod_rules),
     PARTS(parts),
-    .filled = filled,
-    .clear = clear,
-    .apply_change = apply_change,
+    .filled = attach_detach_controller_filled,
+    .clear = attach_detach_controller_clear,
+    .apply_change = attach_detach_controller_apply_change,
 };

@@ -62,7 +62,7 @@ const RuleTable adc_look_rules =
     RULE_TABLE("looks at a VolumeAttachment", LOOK_FACTS_END, look_table);
 
 static LookAnswer
-look(const AttachDetachController *self, const AttachPair *pair, uint32_t facts)
+operations_look(const AttachDetachController *self, const AttachPair *pair, uint32_t facts)
 {
     const Attachment *attachment = adc_find_attachment(self, pair);
 
@@ -81,20 +81,20 @@ look(const AttachDetachController *self, const AttachPair *pair, uint32_t facts)
 static int
 is_attached(const void *data, const Plan *plan)
 {
-    return look(data, plan_operation(plan), 0);
+    return operations_look(data, plan_operation(plan), 0);
 }
 
 /* PlanCondition. */
 static int
 is_detached(const void *data, const Plan *plan)
 {
-    return look(data, plan_operation(plan), DETACH);
+    return operations_look(data, plan_operation(plan), DETACH);
 }
 
 gboolean
 adc_is_unattached(const AttachDetachController *self, const AttachPair *pair)
 {
-    return adc_find_attachment(self, pair) != NULL && look(self, pair, 0) == LOOK_AGAIN;
+    return adc_find_attachment(self, pair) != NULL && operations_look(self, pair, 0) == LOOK_AGAIN;
 }
 
 static const char *

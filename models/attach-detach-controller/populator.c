@@ -200,7 +200,7 @@ typedef enum {
     POD_IGNORE,
     POD_WANTS_VOLUMES,
     POD_LEAVES_VOLUMES,
-} PodAction;
+} PopulatorPodAction;
 
 /* podAdd(), podUpdate() and podDelete(). Known: nothing would change. */
 static const Rule pod_table[] = {
@@ -238,7 +238,7 @@ adc_pod_changed(void *data, const Object *before, const Object *after)
 
     if (before != NULL && (after == NULL || !object_uid_equal(before->uid, after->uid)))
         self->n_pods_gone++;
-    switch ((PodAction)rules_find(&adc_pod_rules, facts, NULL)->then) {
+    switch ((PopulatorPodAction)rules_find(&adc_pod_rules, facts, NULL)->then) {
     case POD_IGNORE:
         return;
     case POD_WANTS_VOLUMES:

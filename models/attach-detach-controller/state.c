@@ -266,7 +266,7 @@ draw_place(const AttachDetachController *self, AttachPair *pair)
 }
 
 static int
-compare_places(const void *a, const void *b)
+state_compare_places(const void *a, const void *b)
 {
     const AttachPair *first = *(AttachPair *const *)a, *second = *(AttachPair *const *)b;
 
@@ -286,7 +286,7 @@ adc_begin_walk(AttachDetachController *self)
         pair->is_queued = FALSE;
         draw_place(self, pair);
     }
-    g_ptr_array_sort(pairs, compare_places);
+    g_ptr_array_sort(pairs, state_compare_places);
 }
 
 void

@@ -146,7 +146,7 @@ adc_verification_start(AttachDetachController *self)
 /* ---- What ---- */
 
 static gboolean
-is_told(const AttachDetachController *self, const AttachPair *pair)
+verification_is_told(const AttachDetachController *self, const AttachPair *pair)
 {
     const Attachment *attachment = adc_find_attachment(self, pair);
 
@@ -182,7 +182,7 @@ plan_verdict(Plan *plan, const Object *attachment)
 }
 
 static void
-decide_read(const void *data, Plan *plan)
+verification_decide_read(const void *data, Plan *plan)
 {
     (void)data;
     plan_because(plan, "ADC-50");
@@ -208,7 +208,7 @@ decide_next(const void *data, Plan *plan)
         return;
     }
     plan_get(plan, check->attachment, PLAN_DECIDE);
-    plan_then(plan, decide_read);
+    plan_then(plan, verification_decide_read);
 }
 
 /* Only volumes whose plugin is known, and whose driver requires attaching, are compared. */
@@ -221,7 +221,7 @@ must_be_checked(AttachDetachController *self, AttachPair *pair)
     if (spec == NULL || !adc_is_attachable(self, spec->source))
         return FALSE;
     adc_attachment_key(self, pair);
-    return !is_told(self, pair);
+    return !verification_is_told(self, pair);
 }
 
 /* Leaves out volumes that VolumeAttachments confirm: checking them changes nothing. */
@@ -290,6 +290,6 @@ adc_verification_apply(AttachDetachController *self, const PlanChange *change)
     AttachCheck *check = &g_array_index(checks->checks, AttachCheck, checks->n_done++);
     const AttachPair *pair = pair_of(self, check);
     check->is_attached = (gboolean)change->number;
-    if (check->is_attached && pair != NULL && !is_told(self, pair))
+    if (check->is_attached && pair != NULL && !verification_is_told(self, pair))
         adc_verification_is_due(self); /* the cache does not know it yet */
 }

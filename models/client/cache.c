@@ -55,7 +55,7 @@ number_in_list(const InformerCache *self, const ObjectKey *key)
 
 /* Returns: (nullable) (borrowed): where the object of @key stands, if it is known */
 static const Object **
-place_of(const InformerCache *self, const ObjectKey *key)
+cache_place_of(const InformerCache *self, const ObjectKey *key)
 {
     if (self->list == NULL) {
         const Object **place = sim_slots_find(&self->by_slot, key->slot);
@@ -79,13 +79,13 @@ make_place(InformerCache *self, const ObjectKey *key)
 const Object *const *
 informer_cache_find(const InformerCache *self, const ObjectKey *key)
 {
-    return place_of(self, key);
+    return cache_place_of(self, key);
 }
 
 const Object *
 informer_cache_set(InformerCache *self, const Object *object)
 {
-    const Object **place = place_of(self, object->key);
+    const Object **place = cache_place_of(self, object->key);
 
     if (place == NULL)
         place = make_place(self, object->key);
@@ -98,7 +98,7 @@ informer_cache_set(InformerCache *self, const Object *object)
 const Object *
 informer_cache_remove(InformerCache *self, const ObjectKey *key)
 {
-    const Object **place = place_of(self, key);
+    const Object **place = cache_place_of(self, key);
 
     if (place == NULL)
         return NULL;

@@ -16,7 +16,7 @@ typedef struct {
     unsigned n_messages;
     SimTime last_at;
     unsigned index; /* of the combined event; API_NEW_EVENT: not written yet */
-} Group;
+} EventCorrelatorGroup;
 
 /* The bucket of an object's events of one type: full again at @full_at. */
 typedef struct {
@@ -37,7 +37,7 @@ typedef struct {
     ObjectUid uid;
     GArray *groups, *budgets, *dropped;
     uint64_t n_draws;
-} Subject;
+} EventCorrelatorSubject;
 
 struct EventCorrelator {
     ApiServer *api;
@@ -48,7 +48,7 @@ struct EventCorrelator {
 static void
 subject_free(void *data)
 {
-    Subject *subject = data;
+    EventCorrelatorSubject *subject = data;
 
     g_array_unref(subject->groups);
     g_array_unref(subject->budgets);
@@ -78,21 +78,22 @@ event_correlator_free(EventCorrelator *self)
 
 /* ---- Look-ups ---- */
 
-static Group *
-find_group(const Subject *subject, const ApiEvent *event)
+static EventCorrelatorGroup *
+find_group(const EventCorrelatorSubject *subject, const ApiEvent *event)
 {
     for (unsigned i = 0; i < subject->groups->len; i++) {
-        Group *group = &g_array_index(subject->groups, Group, i);
+        EventCorrelatorGroup *group = &g_array_index(subject->groups, EventCorrelatorGroup, i);
         if (g_str_equal(group->reason, event->reason) && g_str_equal(group->type, event->type))
             return group;
     }
-    Group group = {.type = event->type, .reason = event->reason, .index = API_NEW_EVENT};
+    EventCorrelatorGroup group = {
+        .type = event->type, .reason = event->reason, .index = API_NEW_EVENT};
     g_array_append_val(subject->groups, group);
-    return &g_array_index(subject->groups, Group, subject->groups->len - 1);
+    return &g_array_index(subject->groups, EventCorrelatorGroup, subject->groups->len - 1);
 }
 
 static void
-group_add(Group *group, const char *message, SimTime at)
+group_add(EventCorrelatorGroup *group, const char *message, SimTime at)
 {
     if (at - group->last_at > GROUP_LASTS)
         group->n_messages = 0;
@@ -106,7 +107,7 @@ group_add(Group *group, const char *message, SimTime at)
 /* Takes a token from the bucket. Returns: whether there was one. The bucket never holds more than
  * at first. */
 static gboolean
-spend(const Subject *subject, const char *type, SimTime at)
+spend(const EventCorrelatorSubject *subject, const char *type, SimTime at)
 {
     Budget *budget = NULL;
 
@@ -152,14 +153,14 @@ add_occurrences(GArray *occurrences, const ApiEvent *event)
     }
 }
 
-static Subject *
+static EventCorrelatorSubject *
 subject_new(const EventCorrelator *self, ObjectUid uid, const unsigned *known, unsigned n_known)
 {
     g_autoptr(GArray) occurrences = g_array_new(FALSE, FALSE, sizeof(Occurrence));
-    Subject *subject = g_new0(Subject, 1);
+    EventCorrelatorSubject *subject = g_new0(EventCorrelatorSubject, 1);
 
     subject->uid = uid;
-    subject->groups = g_array_new(FALSE, FALSE, sizeof(Group));
+    subject->groups = g_array_new(FALSE, FALSE, sizeof(EventCorrelatorGroup));
     subject->budgets = g_array_new(FALSE, FALSE, sizeof(Budget));
     subject->dropped = g_array_new(FALSE, FALSE, sizeof(Dropped));
     for (unsigned i = 0; i < n_known; i++)
@@ -167,7 +168,7 @@ subject_new(const EventCorrelator *self, ObjectUid uid, const unsigned *known, u
     g_array_sort(occurrences, compare_occurrences);
     for (unsigned i = 0; i < occurrences->len; i++) {
         const Occurrence *occurrence = &g_array_index(occurrences, Occurrence, i);
-        Group *group = find_group(subject, occurrence->event);
+        EventCorrelatorGroup *group = find_group(subject, occurrence->event);
         group_add(group, occurrence->event->message, occurrence->at);
         group->n_messages = MIN(group->n_messages, MESSAGES_MAX - 1);
         spend(subject, occurrence->event->type, occurrence->at);
@@ -175,10 +176,10 @@ subject_new(const EventCorrelator *self, ObjectUid uid, const unsigned *known, u
     return subject;
 }
 
-static Subject *
+static EventCorrelatorSubject *
 find_subject(EventCorrelator *self, const ApiEvent *event, const unsigned *known, unsigned n_known)
 {
-    Subject *subject = g_hash_table_lookup(self->subjects, event->involved);
+    EventCorrelatorSubject *subject = g_hash_table_lookup(self->subjects, event->involved);
 
     if (subject == NULL || !object_uid_equal(subject->uid, event->involved_uid)) {
         subject = subject_new(self, event->involved_uid, known, n_known);
@@ -192,9 +193,12 @@ find_subject(EventCorrelator *self, const ApiEvent *event, const unsigned *known
 /* CGO-72. Returns: whether @event is now the combined one. Then any one message is forgotten, so
  * the set never grows; the next new message fills it again. */
 static gboolean
-combine(const EventCorrelator *self, Subject *subject, ApiEvent *event, unsigned *index)
+combine(const EventCorrelator *self,
+        EventCorrelatorSubject *subject,
+        ApiEvent *event,
+        unsigned *index)
 {
-    Group *group = find_group(subject, event);
+    EventCorrelatorGroup *group = find_group(subject, event);
 
     group_add(group, event->message, event->last_at);
     if (group->n_messages < MESSAGES_MAX)
@@ -218,7 +222,7 @@ count_occurrence(const EventCorrelator *self, ApiEvent *event, unsigned index)
 }
 
 static Dropped *
-find_dropped(const Subject *subject, const ApiEvent *event, const char *message)
+find_dropped(const EventCorrelatorSubject *subject, const ApiEvent *event, const char *message)
 {
     for (unsigned i = 0; i < subject->dropped->len; i++) {
         Dropped *dropped = &g_array_index(subject->dropped, Dropped, i);
@@ -241,7 +245,7 @@ event_correlator_judge(EventCorrelator *self,
                        const unsigned *known,
                        unsigned n_known)
 {
-    Subject *subject = find_subject(self, event, known, n_known);
+    EventCorrelatorSubject *subject = find_subject(self, event, known, n_known);
     const char *message = event->message;
 
     if (combine(self, subject, event, index))
@@ -263,7 +267,7 @@ event_correlator_judge(EventCorrelator *self,
 void
 event_correlator_written(EventCorrelator *self, const ApiEvent *event, unsigned index)
 {
-    Subject *subject = g_hash_table_lookup(self->subjects, event->involved);
+    EventCorrelatorSubject *subject = g_hash_table_lookup(self->subjects, event->involved);
 
     if (subject != NULL && object_uid_equal(subject->uid, event->involved_uid) &&
         g_str_has_prefix(event->message, COMBINED))

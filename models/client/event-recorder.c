@@ -59,14 +59,14 @@ subject_hash(const QueuedEvent *event)
 }
 
 static gboolean
-is_about(const ApiEvent *a, const QueuedEvent *b)
+event_recorder_is_about(const ApiEvent *a, const QueuedEvent *b)
 {
     return a->involved == b->involved && object_uid_equal(a->involved_uid, b->uid) &&
            a->involved_version == b->version;
 }
 
 static gboolean
-is_same(const EventRecorder *self, const ApiEvent *a, const QueuedEvent *b)
+event_recorder_is_same(const EventRecorder *self, const ApiEvent *a, const QueuedEvent *b)
 {
     return (self->style == EVENTS_NEW || a->message == b->message) &&
            g_str_equal(a->reason, b->reason) && g_str_equal(a->type, b->type);
@@ -86,10 +86,10 @@ look_back(const EventRecorder *self, const QueuedEvent *queued, unsigned *n_writ
         if (known->hash != queued->hash)
             continue;
         const ApiEvent *event = api_server_event(self->api, known->index - 1);
-        if (!is_about(event, queued))
+        if (!event_recorder_is_about(event, queued))
             continue;
         *n_written += event->count;
-        if (is_same(self, event, queued))
+        if (event_recorder_is_same(self, event, queued))
             found = known->index - 1;
     }
     return found;
@@ -103,7 +103,7 @@ list_known(const EventRecorder *self, const QueuedEvent *queued, GArray *list)
     for (unsigned i = queued->hash & mask; self->known[i].index != 0; i = (i + 1) & mask) {
         unsigned index = self->known[i].index - 1;
         if (self->known[i].hash == queued->hash &&
-            is_about(api_server_event(self->api, index), queued))
+            event_recorder_is_about(api_server_event(self->api, index), queued))
             g_array_append_val(list, index);
     }
 }
@@ -222,7 +222,7 @@ static const SimEventType retry_event = {
 /* CGO-75: the server did not answer. Returns: whether the sender tries again; events behind this
  * one wait. */
 static gboolean
-try_again(EventRecorder *self)
+event_recorder_try_again(EventRecorder *self)
 {
     if (++self->n_tries >= TRIES_MAX)
         return FALSE;
@@ -238,7 +238,7 @@ recorder_written(void *data, unsigned index, SimTime responds_at)
 {
     EventRecorder *self = data;
 
-    if (!self->dead && (index != API_NEW_EVENT || !try_again(self))) {
+    if (!self->dead && (index != API_NEW_EVENT || !event_recorder_try_again(self))) {
         const QueuedEvent *queued = g_queue_peek_head(&self->queue);
         self->n_tries = 0;
         if (self->head_index == API_NEW_EVENT && index < API_EVENT_REFUSED) {

@@ -58,7 +58,7 @@ bucket_key(const Bucket *bucket, unsigned position)
 }
 
 static void
-entry_free(void *entry)
+index_entry_free(void *entry)
 {
     Bucket *bucket = entry_bucket(entry);
 
@@ -171,7 +171,7 @@ index_new(const InformerIndexOptions *options)
 void
 index_free(InformerIndex *self)
 {
-    pointer_map_clear(&self->entries, entry_free);
+    pointer_map_clear(&self->entries, index_entry_free);
     g_free(self->emitted);
     g_free(self);
 }
@@ -221,7 +221,7 @@ index_remove(InformerIndex *self, const void *value, const ObjectKey *key)
     if (bucket != NULL)
         bucket_remove(bucket, key);
     if (bucket != NULL ? bucket->n == 0 : entry == key)
-        entry_free(pointer_map_take(&self->entries, value));
+        index_entry_free(pointer_map_take(&self->entries, value));
 }
 
 static gboolean

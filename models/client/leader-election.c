@@ -57,7 +57,7 @@ lease_is_valid(const LeaderElector *self, SimTime at)
 }
 
 static void
-observe(LeaderElector *self, const Object *lease)
+leader_election_observe(LeaderElector *self, const Object *lease)
 {
     if (self->observed != NULL && self->observed->resource_version == lease->resource_version)
         return;
@@ -69,7 +69,7 @@ observe(LeaderElector *self, const Object *lease)
 /* ---- Waiting for the next try ---- */
 
 static void
-try_again(Sim *sim, void *data)
+leader_election_try_again(Sim *sim, void *data)
 {
     LeaderElector *self = data;
 
@@ -78,7 +78,8 @@ try_again(Sim *sim, void *data)
     elector_try(self);
 }
 
-static const SimEventType try_event = {.name = "leader election/try", .fire = try_again};
+static const SimEventType try_event = {.name = "leader election/try",
+                                       .fire = leader_election_try_again};
 
 static void
 wait_and_try(LeaderElector *self, SimTime delay)
@@ -87,7 +88,7 @@ wait_and_try(LeaderElector *self, SimTime delay)
 }
 
 static double
-draw(LeaderElector *self)
+leader_election_draw(LeaderElector *self)
 {
     return sim_random_uniform(self->stream, self->entity, self->n_waits++);
 }
@@ -97,13 +98,13 @@ candidate_wait(LeaderElector *self)
 {
     SimTime period = self->options.options->retry_period;
 
-    return period + (SimTime)((double)period * JITTER * draw(self));
+    return period + (SimTime)((double)period * JITTER * leader_election_draw(self));
 }
 
 /* ---- Tries ---- */
 
 static void
-record(LeaderElector *self, const char *what)
+leader_election_record(LeaderElector *self, const char *what)
 {
     Strings *strings = objects_strings(self->options.process->options.objects);
 
@@ -121,7 +122,7 @@ try_succeeded(LeaderElector *self)
     wait_and_try(self, self->options.options->retry_period);
     if (!is_new)
         return;
-    record(self, "became leader"); /* CGO-65 */
+    leader_election_record(self, "became leader"); /* CGO-65 */
     self->options.started(self->options.data);
 }
 
@@ -139,7 +140,7 @@ renewal_failed(LeaderElector *self)
         return;
     }
     self->leads = FALSE;
-    record(self, "stopped leading");
+    leader_election_record(self, "stopped leading");
     if (self->options.stopped != NULL)
         self->options.stopped(self->options.data);
 }
@@ -154,7 +155,7 @@ try_failed(LeaderElector *self)
 }
 
 static void
-call_free(void *data)
+leader_election_call_free(void *data)
 {
     ElectionCall *call = data;
 
@@ -173,7 +174,7 @@ send(LeaderElector *self, ApiVerb verb, Object *object /* taken */, ApiReply rep
     self->call = call;
     api_client_request(self->client,
                        &(ApiRequest){.verb = verb, .key = self->options.lease, .object = object},
-                       reply, call_free, call);
+                       reply, leader_election_call_free, call);
 }
 
 /* Returns: (owned): the Lease that this process would write. @before: NULL: there is no Lease */
@@ -193,7 +194,7 @@ own_lease(const LeaderElector *self, const Object *before)
     return object;
 }
 
-static void look(LeaderElector *self);
+static void leader_election_look(LeaderElector *self);
 
 static void
 written(void *data, const ApiResponse *response)
@@ -201,14 +202,14 @@ written(void *data, const ApiResponse *response)
     ElectionCall *call = data;
     LeaderElector *self = call->elector;
 
-    call_free(call);
+    leader_election_call_free(call);
     if (self == NULL)
         return;
     if (response->code == API_OK) {
-        observe(self, response->object);
+        leader_election_observe(self, response->object);
         try_succeeded(self);
     } else if (self->is_optimistic) {
-        look(self);
+        leader_election_look(self);
     } else {
         try_failed(self);
     }
@@ -220,7 +221,7 @@ seen(void *data, const ApiResponse *response)
     ElectionCall *call = data;
     LeaderElector *self = call->elector;
 
-    call_free(call);
+    leader_election_call_free(call);
     if (self == NULL)
         return;
     if (response->code == API_NOT_FOUND) {
@@ -231,7 +232,7 @@ seen(void *data, const ApiResponse *response)
         try_failed(self);
         return;
     }
-    observe(self, response->object);
+    leader_election_observe(self, response->object);
     if (observed_lease(self)->holder != NULL && lease_is_valid(self, self->tried_at) &&
         !is_holder(self))
         try_failed(self);
@@ -240,7 +241,7 @@ seen(void *data, const ApiResponse *response)
 }
 
 static void
-look(LeaderElector *self)
+leader_election_look(LeaderElector *self)
 {
     self->is_optimistic = FALSE;
     send(self, API_GET, NULL, seen);
@@ -257,7 +258,7 @@ elector_try(LeaderElector *self)
     if (self->is_optimistic)
         send(self, API_UPDATE, own_lease(self, self->observed), written);
     else
-        look(self);
+        leader_election_look(self);
 }
 
 /* ---- The elector ---- */
@@ -281,7 +282,8 @@ take_lease(LeaderElector *self)
 {
     ApiServer *api = self->options.process->options.api;
     ApiResponse response;
-    SimTime ago = (SimTime)((double)self->options.options->retry_period * draw(self));
+    SimTime ago =
+        (SimTime)((double)self->options.options->retry_period * leader_election_draw(self));
     const Object *before = api_server_get(api, self->options.lease);
     g_autoptr(Object) lease = own_lease(self, before);
 
@@ -292,7 +294,7 @@ take_lease(LeaderElector *self)
                                     .object = lease,
                                     .client = "initial"},
                       &response);
-    observe(self, response.object);
+    leader_election_observe(self, response.object);
     self->observed_at -= ago;
     self->leads = TRUE;
     self->event = sim_after(self->sim, 0, &announce_event, self, WAIT_STARTUP);
@@ -313,7 +315,7 @@ leader_elector_new(const LeaderElectorOptions *options)
     if (options->has_led)
         take_lease(self);
     else if (sim_now(self->sim) == 0)
-        wait_and_try(self, (SimTime)((double)candidate_wait(self) * draw(self)));
+        wait_and_try(self, (SimTime)((double)candidate_wait(self) * leader_election_draw(self)));
     else
         wait_and_try(self, 0);
     return self;

@@ -186,7 +186,7 @@ work_queue_free(WorkQueue *self)
 }
 
 static KeyState *
-state_of(WorkQueue *self, const ObjectKey *key)
+workqueue_state_of(WorkQueue *self, const ObjectKey *key)
 {
     return sim_slots_place(&self->states, key->slot);
 }
@@ -245,7 +245,7 @@ work_queue_pass(WorkQueue *self, uint32_t slot, uint16_t loop)
 void
 work_queue_add_again(WorkQueue *self, ObjectKey *key, uint16_t loop)
 {
-    KeyState *state = state_of(self, key);
+    KeyState *state = workqueue_state_of(self, key);
     Sim *sim = self->options.sim;
     SimCauseId cause = sim_cause(sim);
 
@@ -259,7 +259,7 @@ work_queue_add_again(WorkQueue *self, ObjectKey *key, uint16_t loop)
 void
 work_queue_add(WorkQueue *self, ObjectKey *key)
 {
-    KeyState *state = state_of(self, key);
+    KeyState *state = workqueue_state_of(self, key);
 
     state->added_by = sim_cause(self->options.sim);
     if (state->dirty) /* CGO-20 */
@@ -279,7 +279,7 @@ delayed_free(void *data)
 
     g_hash_table_remove(self->delayed, delayed->key);
     g_queue_unlink(&self->delays, &delayed->link);
-    state_of(self, delayed->key)->delayed = FALSE;
+    workqueue_state_of(self, delayed->key)->delayed = FALSE;
     sim_memory_give(delayed->memory, delayed, sizeof *delayed);
 }
 
@@ -312,7 +312,7 @@ work_queue_add_after(WorkQueue *self, ObjectKey *key, SimTime delay)
 
     SimTime at = sim_time_add(sim_now(self->options.sim), delay);
     Delayed *delayed =
-        state_of(self, key)->delayed ? g_hash_table_lookup(self->delayed, key) : NULL;
+        workqueue_state_of(self, key)->delayed ? g_hash_table_lookup(self->delayed, key) : NULL;
     if (delayed != NULL && delayed->at <= at)
         return;
     if (delayed != NULL)
@@ -323,7 +323,7 @@ work_queue_add_after(WorkQueue *self, ObjectKey *key, SimTime delay)
     *delayed = (Delayed){.queue = self, .memory = memory, .key = key};
     delayed->link.data = delayed;
     g_hash_table_insert(self->delayed, key, delayed);
-    state_of(self, key)->delayed = TRUE;
+    workqueue_state_of(self, key)->delayed = TRUE;
     delayed_begin(delayed, at);
 }
 
@@ -359,7 +359,7 @@ note_failure(WorkQueue *self, KeyState *state)
 void
 work_queue_add_rate_limited(WorkQueue *self, ObjectKey *key)
 {
-    SimTime delay = note_failure(self, state_of(self, key));
+    SimTime delay = note_failure(self, workqueue_state_of(self, key));
 
     if (self->metrics != NULL)
         sim_series_add(self->metrics->retries, 1);
@@ -379,7 +379,7 @@ delayed_over(Sim *sim, void *data)
     Delayed *delayed = data;
     WorkQueue *self = delayed->queue;
     ObjectKey *key = delayed->key;
-    KeyState *state = state_of(self, key);
+    KeyState *state = workqueue_state_of(self, key);
 
     if (!fails_again(self, state, key)) {
         delayed_free(delayed);
@@ -398,7 +398,7 @@ delayed_over(Sim *sim, void *data)
 void
 work_queue_forget(WorkQueue *self, ObjectKey *key)
 {
-    state_of(self, key)->failures = 0; /* CGO-25: nothing leaves the queue */
+    workqueue_state_of(self, key)->failures = 0; /* CGO-25: nothing leaves the queue */
 }
 
 unsigned
@@ -423,7 +423,7 @@ work_queue_get(WorkQueue *self, SimCauseId *added_by)
     ObjectKey *key = self->ready[self->ready_first];
     self->ready_first = (self->ready_first + 1) & (self->ready_capacity - 1);
     self->n_ready--;
-    KeyState *state = state_of(self, key);
+    KeyState *state = workqueue_state_of(self, key);
     state->processing = TRUE; /* CGO-21 */
     state->dirty = FALSE;
     *added_by = state->added_by;
@@ -435,7 +435,7 @@ work_queue_get(WorkQueue *self, SimCauseId *added_by)
 void
 work_queue_done(WorkQueue *self, ObjectKey *key)
 {
-    KeyState *state = state_of(self, key);
+    KeyState *state = workqueue_state_of(self, key);
 
     state->processing = FALSE;
     if (self->metrics != NULL)

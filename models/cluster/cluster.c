@@ -232,7 +232,7 @@ instance_elects(const Instance *self)
 }
 
 static void
-work(Sim *sim, void *data)
+cluster_work(Sim *sim, void *data)
 {
     Instance *self = data;
 
@@ -242,7 +242,7 @@ work(Sim *sim, void *data)
         start_models(self);
 }
 
-static const SimEventType work_event = {.name = "cluster/leader works", .fire = work};
+static const SimEventType work_event = {.name = "cluster/leader works", .fire = cluster_work};
 
 static SimTime
 draw_startup(const Instance *self)
@@ -419,7 +419,7 @@ cluster_add_replica(Cluster *self, const Instance *of)
 }
 
 static gboolean
-runs_on_nodes(const ProcessClass *class, const void *options)
+cluster_runs_on_nodes(const ProcessClass *class, const void *options)
 {
     return class->runs_on_nodes != NULL && class->runs_on_nodes(options);
 }
@@ -441,7 +441,7 @@ add_instances(Cluster *self,
             class->scope == scope && is_first_of_process(row) ? get_options(data, class) : NULL;
         if (options == NULL)
             continue;
-        if (runs_on_nodes(class, options)) {
+        if (cluster_runs_on_nodes(class, options)) {
             NodeSidecar sidecar = {class, options, FALSE};
             g_array_append_val(driver->node_sidecars, sidecar);
             continue;

@@ -249,7 +249,10 @@ end_plugin(const DriverPod *pod, RegistrarState state)
 /* ---- Pods come and go ---- */
 
 static void
-begin(Cluster *self, const Object *object, unsigned driver, const DriverWorkload *workload)
+driver_pods_begin(Cluster *self,
+                  const Object *object,
+                  unsigned driver,
+                  const DriverWorkload *workload)
 {
     DriverPod *pod = g_new0(DriverPod, 1);
 
@@ -268,7 +271,7 @@ begin(Cluster *self, const Object *object, unsigned driver, const DriverWorkload
 }
 
 static void
-end(Cluster *self, unsigned i, RegistrarState state)
+driver_pods_end(Cluster *self, unsigned i, RegistrarState state)
 {
     const DriverPod *pod = pod_at(self, i);
 
@@ -326,7 +329,7 @@ static void
 pod_starts(Cluster *self, const Object *object)
 {
     if (!is_known(self, object))
-        each_workload(self, object, begin);
+        each_workload(self, object, driver_pods_begin);
 }
 
 static void
@@ -334,7 +337,7 @@ pod_ends(Cluster *self, const Object *object)
 {
     for (unsigned i = self->driver_pods->len; i-- > 0;)
         if (is_of(pod_at(self, i), object))
-            end(self, i, REGISTRAR_GONE);
+            driver_pods_end(self, i, REGISTRAR_GONE);
 }
 
 void
@@ -342,7 +345,7 @@ driver_pods_lose_power(Cluster *self, const char *node)
 {
     for (unsigned i = self->driver_pods == NULL ? 0 : self->driver_pods->len; i-- > 0;)
         if (strings_same(pod_at(self, i)->node, node))
-            end(self, i, REGISTRAR_DEAD);
+            driver_pods_end(self, i, REGISTRAR_DEAD);
 }
 
 /* DP-6. */
@@ -355,7 +358,7 @@ driver_pods_adopt(Cluster *self)
         const Object *pod = api_server_get(self->api, objects_key_at(objects, KIND_POD, i));
         if (pod != NULL && POD_CONST(pod)->phase == POD_RUNNING &&
             POD_CONST(pod)->node_name != NULL)
-            each_workload(self, pod, begin);
+            each_workload(self, pod, driver_pods_begin);
     }
 }
 
@@ -365,12 +368,12 @@ typedef struct {
     Cluster *cluster;
     const Object *pod; /* (owned) */
     gboolean runs;
-} Change;
+} DriverPodsChange;
 
 static void
 change_free(void *data)
 {
-    Change *self = data;
+    DriverPodsChange *self = data;
 
     object_unref(self->pod);
     g_free(self);
@@ -380,7 +383,7 @@ change_free(void *data)
 static void
 change(Sim *sim, void *data)
 {
-    const Change *self = data;
+    const DriverPodsChange *self = data;
 
     (void)sim;
     if (self->runs)
@@ -415,7 +418,7 @@ cluster_tell_containers(Cluster *self, const Object *pod, gboolean run)
 {
     if (self->driver_pods == NULL || (!each_workload(self, pod, NULL) && !is_known(self, pod)))
         return;
-    Change *data = g_new(Change, 1);
-    *data = (Change){self, object_ref(pod), run};
+    DriverPodsChange *data = g_new(DriverPodsChange, 1);
+    *data = (DriverPodsChange){self, object_ref(pod), run};
     sim_after(self->options.sim, 0, &change_event, data, WAIT_RUNTIME);
 }

@@ -208,13 +208,13 @@ cluster_shut_down(Cluster *self, const char *node)
 typedef struct {
     Cluster *cluster;
     const char *node;
-} Machine;
+} FaultsMachine;
 
 /* Deferred: the kubelet's own code is still running. */
 static void
 machine_stops(Sim *sim, void *data)
 {
-    const Machine *machine = data;
+    const FaultsMachine *machine = data;
 
     (void)sim;
     cluster_power_off(machine->cluster, machine->node);
@@ -227,9 +227,9 @@ static const SimEventType stop_event = {
 void
 cluster_machine_may_stop(Cluster *self, const char *node)
 {
-    Machine *machine = g_new(Machine, 1);
+    FaultsMachine *machine = g_new(FaultsMachine, 1);
 
-    *machine = (Machine){self, node};
+    *machine = (FaultsMachine){self, node};
     sim_after(self->options.sim, 0, &stop_event, machine, WAIT_RUNTIME);
 }
 

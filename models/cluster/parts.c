@@ -23,7 +23,7 @@ set_member(Component *self, size_t at, const void *member)
 }
 
 static gboolean
-holds(const Component *self, const ComponentPart *part)
+parts_holds(const Component *self, const ComponentPart *part)
 {
     return (part->only.condition == NULL || part->only.condition(self)) &&
            (part->only.gate == NULL ||
@@ -31,14 +31,14 @@ holds(const Component *self, const ComponentPart *part)
 }
 
 static void
-walk(Component *self, PartKind what, void (*make)(Component *self, const ComponentPart *part))
+parts_walk(Component *self, PartKind what, void (*make)(Component *self, const ComponentPart *part))
 {
     gboolean is_there = TRUE;
 
     for (unsigned i = 0; i < self->class->n_parts; i++) {
         const ComponentPart *part = &self->class->parts[i];
         if (part->what == PART_IF)
-            is_there = holds(self, part);
+            is_there = parts_holds(self, part);
         else if (part->what == what && is_there)
             make(self, part);
     }
@@ -205,10 +205,10 @@ component_start(void *component)
 {
     Component *self = component;
 
-    walk(self, PART_INFORMER, make_informer);
-    walk(self, PART_WORKERS, make_workers);
-    walk(self, PART_TICKER, make_ticker);
+    parts_walk(self, PART_INFORMER, make_informer);
+    parts_walk(self, PART_WORKERS, make_workers);
+    parts_walk(self, PART_TICKER, make_ticker);
     if (self->class->filled != NULL)
         self->class->filled(self);
-    walk(self, PART_INFORMER, add_handlers);
+    parts_walk(self, PART_INFORMER, add_handlers);
 }

@@ -418,7 +418,7 @@ call_new(CsiDriver *driver, const CsiRequest *request)
 }
 
 static void
-call_free(CsiCall *call)
+csi_call_free(CsiCall *call)
 {
     CsiDriver *driver = call->driver;
 
@@ -437,7 +437,7 @@ csi_driver_free(CsiDriver *self)
     self->class->close(self);
     for (unsigned i = 0; i < self->slots->len; i++)
         if (slot_at(self, i)->call != NULL)
-            call_free(slot_at(self, i)->call);
+            csi_call_free(slot_at(self, i)->call);
     self->class->free(self);
     g_array_unref(self->slots);
     g_array_unref(self->observers);
@@ -623,7 +623,7 @@ csi_call_finish(CsiCall *call, const CsiResponse *response)
     leave_slot(self, call->record.id);
     if (reply != NULL)
         reply(call->data, response);
-    call_free(call);
+    csi_call_free(call);
 }
 
 const char *

@@ -70,7 +70,7 @@ typedef enum {
     CLAIM_CREATE,
     CLAIM_FAIL_CREATE,
     CLAIM_FAIL_FOREIGN,
-} ClaimAction;
+} EphemeralVolumeClaimAction;
 
 /* handleVolume(). It is refused also if it exists already (EPH-5). */
 static const Rule claim_table[] = {
@@ -99,7 +99,7 @@ plan_volume(const EphemeralVolume *self, Plan *plan, const Pod *pod, const PodVo
     facts |= step >= 0 && plan_code(plan, step) != API_OK ? CLAIM_REFUSED : 0;
     const Rule *rule = rules_find(&claim_rules, facts, NULL);
     plan_because(plan, rule->id);
-    switch ((ClaimAction)rule->then) {
+    switch ((EphemeralVolumeClaimAction)rule->then) {
     case CLAIM_IS_THERE:
         return TRUE;
     case CLAIM_FAIL_CREATE:
@@ -138,7 +138,7 @@ ephemeral_volume_sync_pod(const void *component, Plan *plan)
 
 /* EPH-1: what a pod mounts never changes, so only new pods matter. */
 static void
-pod_event(void *component, const Object *before, const Object *after)
+ephemeral_volume_pod_event(void *component, const Object *before, const Object *after)
 {
     EphemeralVolume *self = component;
 
@@ -170,7 +170,7 @@ static const ComponentPart parts[] = {
                 ephemeral_volume_sync_pod, /* EPH-6 */
                 .n_flag = KCM_FLAG(concurrent_ephemeralvolume_syncs)),
     PARTS_IF_GATE("GenericEphemeralVolume"),
-    HAS_INFORMER(pods, KIND_POD, .changed = pod_event),
+    HAS_INFORMER(pods, KIND_POD, .changed = ephemeral_volume_pod_event),
     HAS_INFORMER(claims, KIND_CLAIM, .changed = claim_event),
 };
 

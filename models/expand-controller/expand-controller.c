@@ -48,7 +48,7 @@ static const RuleTable expand_rules =
 
 /* Both may be NULL. */
 static const Rule *
-judge(const Claim *claim, const Volume *volume)
+expand_controller_judge(const Claim *claim, const Volume *volume)
 {
     uint32_t facts = (volume == NULL ? 0u : VOLUME_READ) | (claim == NULL ? 0u : CLAIM_SEEN);
 
@@ -93,11 +93,11 @@ hand_over(const ExpandController *self, Plan *plan, const Claim *claim, const In
 }
 
 static void
-decide_volume(const void *data, Plan *plan)
+expand_controller_decide_volume(const void *data, Plan *plan)
 {
     const Claim *claim = find_claim(data, plan);
     const Volume *volume = VOLUME_CONST(plan_object(plan, plan_last_step(plan)));
-    const Rule *rule = judge(claim, volume);
+    const Rule *rule = expand_controller_judge(claim, volume);
 
     plan_because(plan, rule->id);
     switch ((ExpandAction)rule->then) {
@@ -138,7 +138,7 @@ expand_controller_sync(const void *data, Plan *plan)
     }
     plan_get(plan, objects_key(self->base.objects, KIND_VOLUME, NULL, claim_volume_name(claim)),
              PLAN_DECIDE);
-    plan_then(plan, decide_volume);
+    plan_then(plan, expand_controller_decide_volume);
 }
 
 /* Nearly all syncs are of claims that were bound just now, at the size they asked for: one GET and
@@ -148,12 +148,12 @@ sync_would_only_look(const ExpandController *self, const Claim *claim)
 {
     const Object *volume = informer_find(self->volumes, NULL, claim_volume_name(claim));
 
-    return judge(claim, VOLUME_CONST(volume))->then == EXPAND_LEAVE;
+    return expand_controller_judge(claim, VOLUME_CONST(volume))->then == EXPAND_LEAVE;
 }
 
 /* RSZ-10. */
 static void
-claim_changed(void *data, const Object *before, const Object *after)
+expand_controller_claim_changed(void *data, const Object *before, const Object *after)
 {
     ExpandController *self = data;
     const Claim *was = before == NULL ? NULL : CLAIM_CONST(before);
@@ -182,7 +182,7 @@ expand_controller_apply_change(void *data, const PlanChange *change)
 static const ComponentPart parts[] = {
     HAS_STATE(flex_drivers, flex_drivers_new, flex_drivers_free),
     HAS_INFORMER(volumes, KIND_VOLUME),
-    HAS_INFORMER(claims, KIND_CLAIM, .changed = claim_changed),
+    HAS_INFORMER(claims, KIND_CLAIM, .changed = expand_controller_claim_changed),
     HAS_WORKERS(workers, "volume_expand", expand_controller_sync, .n_workers = N_WORKERS),
 };
 

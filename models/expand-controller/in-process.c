@@ -76,7 +76,7 @@ typedef struct {
     const Claim *claim;   /* as it was written last */
     int64_t bytes;        /* that are asked for */
     gboolean recovers;
-} Growth;
+} InProcessGrowth;
 
 typedef struct {
     ResizeMark mark;
@@ -133,7 +133,10 @@ edit_volume(Object *object, const void *data)
 }
 
 static void
-plan_volume_size(const ExpandController *self, Plan *plan, const Growth *growth, int64_t bytes)
+plan_volume_size(const ExpandController *self,
+                 Plan *plan,
+                 const InProcessGrowth *growth,
+                 int64_t bytes)
 {
     char buffer[32];
     VolumeMark *mark = plan_new_arg(plan, VolumeMark);
@@ -149,7 +152,7 @@ plan_volume_size(const ExpandController *self, Plan *plan, const Growth *growth,
 
 /* The disk is large enough: RSZ-15. */
 static void
-plan_finish(const ExpandController *self, Plan *plan, const Growth *growth, int64_t bytes)
+plan_finish(const ExpandController *self, Plan *plan, const InProcessGrowth *growth, int64_t bytes)
 {
     ClaimMark *mark;
 
@@ -167,7 +170,7 @@ plan_finish(const ExpandController *self, Plan *plan, const Growth *growth, int6
 static void
 plan_failed(const ExpandController *self,
             Plan *plan,
-            const Growth *growth,
+            const InProcessGrowth *growth,
             const InProcessResult *result)
 {
     const ObjectKey *key = growth->claim->meta.key;
@@ -191,7 +194,7 @@ static void
 called(const void *component, Plan *plan, const InProcessResult *result)
 {
     const ExpandController *self = component;
-    const Growth *growth = result->data;
+    const InProcessGrowth *growth = result->data;
 
     plan_because(plan, "RSZ-15");
     if (result->error != NULL) {
@@ -204,7 +207,7 @@ called(const void *component, Plan *plan, const InProcessResult *result)
 }
 
 static void
-plan_call_plugin(const ExpandController *self, Plan *plan, const Growth *growth)
+plan_call_plugin(const ExpandController *self, Plan *plan, const InProcessGrowth *growth)
 {
     const Volume *volume = growth->volume;
     const CsiCapability capability = {
@@ -232,14 +235,14 @@ plan_call_plugin(const ExpandController *self, Plan *plan, const Growth *growth)
 
 /* The claim says that its expansion is under way. */
 static void
-decide_marked(const void *component, Plan *plan)
+in_process_decide_marked(const void *component, Plan *plan)
 {
     const ExpandController *self = component;
     const Claim *claim = CLAIM_CONST(plan_object(plan, plan_last_step(plan)));
-    Growth *growth = plan_new_arg(plan, Growth);
+    InProcessGrowth *growth = plan_new_arg(plan, InProcessGrowth);
 
     plan_because(plan, "RSZ-14");
-    *growth = (Growth){
+    *growth = (InProcessGrowth){
         .volume = VOLUME_CONST(plan_object(plan, STEP_VOLUME)),
         .claim = claim,
         .recovers = release_has_gate(cluster_release(self->base.cluster), RECOVERS),
@@ -252,7 +255,7 @@ decide_marked(const void *component, Plan *plan)
 }
 
 static void
-plan_begin(const ExpandController *self, Plan *plan, const Growth *growth)
+plan_begin(const ExpandController *self, Plan *plan, const InProcessGrowth *growth)
 {
     ClaimMark *mark = claim_mark_new(
         self, plan, growth->recovers ? RESIZE_CONTROLLER_IN_PROGRESS : 0, CONDITION_RESIZING, NULL);
@@ -262,7 +265,7 @@ plan_begin(const ExpandController *self, Plan *plan, const Growth *growth)
     mark->resizer =
         strings_intern(self->base.strings, volume_plugin_find(growth->volume->source)->name);
     plan_patch_status_at(plan, &growth->claim->meta, edit_claim, mark, PLAN_STOP);
-    plan_then(plan, decide_marked);
+    plan_then(plan, in_process_decide_marked);
 }
 
 enum {
@@ -317,7 +320,7 @@ recovery_facts(const Claim *claim, const Volume *volume)
 }
 
 static void
-plan_recovering(const ExpandController *self, Plan *plan, Growth *growth)
+plan_recovering(const ExpandController *self, Plan *plan, InProcessGrowth *growth)
 {
     const Claim *claim = growth->claim;
 
@@ -353,7 +356,7 @@ expand_plan_in_process(const ExpandController *self,
                        const Volume *volume)
 {
     const char *key = strings_intern(self->base.strings, ANNOTATION_PRE_RESIZE_CAPACITY);
-    Growth *growth = plan_new_arg(plan, Growth);
+    InProcessGrowth *growth = plan_new_arg(plan, InProcessGrowth);
 
     plan_because(plan, "RSZ-17");
     if (claim->capacity_bytes >= volume->capacity_bytes &&
@@ -362,7 +365,7 @@ expand_plan_in_process(const ExpandController *self,
         plan_patch(plan, volume->meta.key, edit_forget_size, key, PLAN_STOP);
         return;
     }
-    *growth = (Growth){
+    *growth = (InProcessGrowth){
         .volume = volume,
         .claim = CLAIM_CONST(plan_keep(plan, &claim->meta)),
         .bytes = claim->request_bytes,

@@ -228,7 +228,7 @@ prepare_with_secret(const ExternalAttacher *self,
 }
 
 static void
-decide_secret_read(const void *data, Plan *plan)
+attach_decide_secret_read(const void *data, Plan *plan)
 {
     const ExternalAttacher *self = data;
     const Attachment *attachment = attacher_find_attachment(self, plan);
@@ -245,10 +245,10 @@ decide_secret_read(const void *data, Plan *plan)
 
 /* EA-19.5, EA-19.6 */
 static void
-prepare(const ExternalAttacher *self,
-        Plan *plan,
-        const Attachment *attachment,
-        const Volume *volume)
+attach_prepare(const ExternalAttacher *self,
+               Plan *plan,
+               const Attachment *attachment,
+               const Volume *volume)
 {
     CsiCapability capability;
     const char *error;
@@ -257,7 +257,7 @@ prepare(const ExternalAttacher *self,
         attach_failed(plan, error);
     } else if (attacher_secret_of(volume) != NULL) {
         plan_read_secret(self, plan, volume);
-        plan_then(plan, decide_secret_read);
+        plan_then(plan, attach_decide_secret_read);
     } else {
         prepare_with_secret(self, plan, attachment, volume);
     }
@@ -276,7 +276,8 @@ decide_prepare(const void *data, Plan *plan)
     else if (attachment == NULL)
         plan_fail(plan, "volumeattachment \"%s\" not found", plan_key(plan)->name);
     else
-        prepare(self, plan, attachment, VOLUME_CONST(plan_object(plan, plan_last_step(plan))));
+        attach_prepare(self, plan, attachment,
+                       VOLUME_CONST(plan_object(plan, plan_last_step(plan))));
 }
 
 void
@@ -302,7 +303,7 @@ plan_attach(const ExternalAttacher *self, Plan *plan, const Attachment *attachme
         plan_then(plan, decide_prepare);
         return;
     case PREPARE:
-        prepare(self, plan, attachment, volume);
+        attach_prepare(self, plan, attachment, volume);
         return;
     }
     g_assert_not_reached();

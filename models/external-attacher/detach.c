@@ -22,7 +22,7 @@ set_detached(Object *object, const void *arg)
 }
 
 static void
-decide_marked(const void *data, Plan *plan)
+detach_decide_marked(const void *data, Plan *plan)
 {
     int step = plan_last_step(plan);
 
@@ -39,12 +39,12 @@ decide_let_go(const void *data, Plan *plan)
 
     (void)data;
     if (plan_code(plan, step) != API_OK && plan_code(plan, step) != API_NOT_FOUND) {
-        decide_marked(data, plan);
+        detach_decide_marked(data, plan);
         return;
     }
     plan_because(plan, "EA-23.6");
     plan_patch_status(plan, plan_key(plan), set_detached, NULL, PLAN_GONE_IS_FINE | PLAN_DECIDE);
-    plan_then(plan, decide_marked);
+    plan_then(plan, detach_decide_marked);
 }
 
 /* Before 4.9 (SREL-12): the status is written, and now the finalizer goes. If that fails, or the
@@ -55,14 +55,14 @@ decide_marked_first(const void *data, Plan *plan)
     const ExternalAttacher *self = data;
     const Object *marked = plan_object(plan, plan_last_step(plan));
 
-    decide_marked(data, plan);
+    detach_decide_marked(data, plan);
     if (marked == NULL || !object_has_finalizer(marked, self->finalizer))
         return;
     plan_because(plan, "EA-23.9");
     plan_patch(plan, plan_key(plan), metadata_patch_apply,
                metadata_patch_new(plan, marked, self->finalizer, FALSE),
                PLAN_GONE_IS_FINE | PLAN_DECIDE);
-    plan_then(plan, decide_marked);
+    plan_then(plan, detach_decide_marked);
 }
 
 /* The finalizer goes first: a finalizer beside `attached` false would ask for another Unpublish. */
@@ -112,14 +112,14 @@ unpublish(const ExternalAttacher *self, Plan *plan, const Volume *volume, const 
     plan_then(plan, decide_unpublished);
 }
 
-static void decide_secret_read(const void *data, Plan *plan);
+static void detach_decide_secret_read(const void *data, Plan *plan);
 
 /* csiDetach() in csi_handler.go. */
 static void
-detach(const ExternalAttacher *self,
-       Plan *plan,
-       const Attachment *attachment,
-       gboolean secret_is_read)
+detach_detach(const ExternalAttacher *self,
+              Plan *plan,
+              const Attachment *attachment,
+              gboolean secret_is_read)
 {
     const char *no_volume, *no_node = NULL;
     const Volume *volume = attacher_volume_of(self, plan, attachment, &no_volume);
@@ -131,7 +131,7 @@ detach(const ExternalAttacher *self,
         detach_failed(plan, no_volume);
     } else if (!secret_is_read && attacher_secret_of(volume) != NULL) {
         plan_read_secret(self, plan, volume);
-        plan_then(plan, decide_secret_read);
+        plan_then(plan, detach_decide_secret_read);
     } else if (node_id == NULL && noted == NULL) {
         plan_because(plan, "EA-23.3");
         detach_failed(plan, no_node);
@@ -142,7 +142,7 @@ detach(const ExternalAttacher *self,
 }
 
 static void
-decide_secret_read(const void *data, Plan *plan)
+detach_decide_secret_read(const void *data, Plan *plan)
 {
     const ExternalAttacher *self = data;
     const Attachment *attachment = attacher_find_attachment(self, plan);
@@ -154,11 +154,11 @@ decide_secret_read(const void *data, Plan *plan)
     if (error != NULL)
         detach_failed(plan, error);
     else
-        detach(self, plan, attachment, TRUE);
+        detach_detach(self, plan, attachment, TRUE);
 }
 
 void
 plan_detach(const ExternalAttacher *self, Plan *plan, const Attachment *attachment)
 {
-    detach(self, plan, attachment, FALSE);
+    detach_detach(self, plan, attachment, FALSE);
 }

@@ -294,7 +294,7 @@ attacher_volume_has_work(const Object *volume, const char *finalizer)
 }
 
 static void
-decide_volume(const void *data, Plan *plan)
+external_attacher_decide_volume(const void *data, Plan *plan)
 {
     const ExternalAttacher *self = data;
     const Object *volume = informer_get(self->volumes, plan_key(plan));
@@ -397,7 +397,8 @@ static const ComponentPart parts[] = {
                  .changed = attachment_changed),
     HAS_INFORMER(volumes, KIND_VOLUME, WAKES_IF(volume_workers, volume_has_work)),
     HAS_WORKERS(attachment_workers, "csi-attacher-va", decide_attachment, SIDECAR_WORKERS),
-    HAS_WORKERS(volume_workers, "csi-attacher-pv", decide_volume, SIDECAR_WORKERS),
+    HAS_WORKERS(
+        volume_workers, "csi-attacher-pv", external_attacher_decide_volume, SIDECAR_WORKERS),
     PARTS_IF(compares), /* TIM-59 */
     HAS_TICKER(reconciler,
                "external-attacher/reconcile",

@@ -105,7 +105,7 @@ reconciler_apply(void *data, const PlanChange *change)
     g_assert_not_reached();
 }
 
-static void decide_listed(const void *data, Plan *plan);
+static void reconcile_decide_listed(const void *data, Plan *plan);
 
 static void
 list_volumes(const ExternalAttacher *self, Plan *plan, const char *token)
@@ -118,11 +118,11 @@ list_volumes(const ExternalAttacher *self, Plan *plan, const char *token)
 
     plan_because(plan, "EA-25");
     plan_call(plan, self->base.driver, &request, PLAN_DECIDE);
-    plan_then(plan, decide_listed);
+    plan_then(plan, reconcile_decide_listed);
 }
 
 static void
-decide_listed(const void *data, Plan *plan)
+reconcile_decide_listed(const void *data, Plan *plan)
 {
     const ExternalAttacher *self = data;
     const CsiResponse *response = plan_response(plan, plan_last_step(plan));

@@ -12,7 +12,7 @@
 typedef struct {
     ObjectUid claim;
     SimTime at;
-} Told;
+} ExternalHealthMonitorTold;
 
 typedef struct {
     Component base;
@@ -38,7 +38,7 @@ typedef enum {
 } MonitorChange;
 
 static gboolean
-is_ours(const ExternalHealthMonitor *self, const Volume *volume)
+external_health_monitor_is_ours(const ExternalHealthMonitor *self, const Volume *volume)
 {
     return volume->source != NULL && volume->source->driver == self->base.driver_name;
 }
@@ -68,13 +68,16 @@ static const RuleTable condition_rules =
 static gboolean
 was_told(const ExternalHealthMonitor *self, const Object *claim, SimTime now)
 {
-    const Told *told = g_hash_table_lookup(self->told, claim->key);
+    const ExternalHealthMonitorTold *told = g_hash_table_lookup(self->told, claim->key);
 
     return told != NULL && object_uid_equal(told->claim, claim->uid) && now - told->at < EVENT_TTL;
 }
 
 static void
-tell(const ExternalHealthMonitor *self, Plan *plan, const Volume *volume, const CsiEntry *entry)
+external_health_monitor_tell(const ExternalHealthMonitor *self,
+                             Plan *plan,
+                             const Volume *volume,
+                             const CsiEntry *entry)
 {
     const Object *claim = volume->claim_ref.claim == NULL
                               ? NULL
@@ -113,7 +116,7 @@ list_ours(const ExternalHealthMonitor *self, SimTime now)
 
     informer_iter_init(&iter, self->volumes);
     while ((object = informer_iter_next(&iter)) != NULL)
-        if (is_ours(self, VOLUME_CONST(object)))
+        if (external_health_monitor_is_ours(self, VOLUME_CONST(object)))
             g_ptr_array_add(volumes, (void *)object);
     sim_shuffle(volumes->pdata, volumes->len, object_place, stream, (uint64_t)now);
     return volumes;
@@ -135,7 +138,7 @@ tell_all(const ExternalHealthMonitor *self, Plan *plan)
         const Volume *volume = volumes->pdata[i];
         const CsiEntry *entry = g_hash_table_lookup(entries, volume->source->handle);
         if (volume->phase == VOLUME_BOUND && entry != NULL)
-            tell(self, plan, volume, entry);
+            external_health_monitor_tell(self, plan, volume, entry);
     }
 }
 
@@ -240,7 +243,7 @@ decide_checked(const void *data, Plan *plan)
 
     plan_because(plan, "EHM-23");
     if (response->code == CSI_OK && response->n_entries > 0)
-        tell(self, plan, *volume, response->entries);
+        external_health_monitor_tell(self, plan, *volume, response->entries);
     end_check(self, plan, TRUE);
 }
 
@@ -343,11 +346,11 @@ add_pass(void *data)
 
 /* EHM-22: a new volume is bound only if it was there before the monitor. */
 static void
-volume_changed(void *data, const Object *before, const Object *after)
+external_health_monitor_volume_changed(void *data, const Object *before, const Object *after)
 {
     ExternalHealthMonitor *self = data;
 
-    if (before == NULL && is_ours(self, VOLUME_CONST(after)) &&
+    if (before == NULL && external_health_monitor_is_ours(self, VOLUME_CONST(after)) &&
         VOLUME_CONST(after)->phase == VOLUME_BOUND)
         queue_volume(self, after);
 }
@@ -355,15 +358,15 @@ volume_changed(void *data, const Object *before, const Object *after)
 /* ---- Start and end ---- */
 
 static void
-apply_change(void *data, const PlanChange *change)
+external_health_monitor_apply_change(void *data, const PlanChange *change)
 {
     ExternalHealthMonitor *self = data;
-    Told *told;
+    ExternalHealthMonitorTold *told;
 
     switch ((MonitorChange)change->what) {
     case CHANGE_TOLD:
-        told = g_new(Told, 1);
-        *told = (Told){change->object->uid, sim_now(self->base.sim)};
+        told = g_new(ExternalHealthMonitorTold, 1);
+        *told = (ExternalHealthMonitorTold){change->object->uid, sim_now(self->base.sim)};
         g_hash_table_replace(self->told, (void *)change->object->key, told);
         return;
     case CHANGE_CHECKED:
@@ -396,7 +399,7 @@ works(const void *data)
 }
 
 static void
-init(void *data)
+external_health_monitor_init(void *data)
 {
     ExternalHealthMonitor *self = data;
 
@@ -408,7 +411,7 @@ init(void *data)
 }
 
 static void
-filled(void *data)
+external_health_monitor_filled(void *data)
 {
     ExternalHealthMonitor *self = data;
 
@@ -425,7 +428,7 @@ filled(void *data)
 }
 
 static void
-clear(void *data)
+external_health_monitor_clear(void *data)
 {
     ExternalHealthMonitor *self = data;
 
@@ -451,7 +454,7 @@ static const ComponentPart parts[] = {
                .period_flag = AT(list_volumes_interval),
                .is_awake = TRUE),
     PARTS_IF(asks),
-    HAS_INFORMER(volumes, KIND_VOLUME, .changed = volume_changed),
+    HAS_INFORMER(volumes, KIND_VOLUME, .changed = external_health_monitor_volume_changed),
     HAS_TICKER(adder,
                "external-health-monitor/add volumes",
                add_pass,
@@ -498,8 +501,8 @@ const ModelClass external_health_monitor_class = {
     .before_driver = '-',
     .rule_tables = RULE_TABLES(&condition_rules, &volume_rules),
     PARTS(parts),
-    .init = init,
-    .filled = filled,
-    .clear = clear,
-    .apply_change = apply_change,
+    .init = external_health_monitor_init,
+    .filled = external_health_monitor_filled,
+    .clear = external_health_monitor_clear,
+    .apply_change = external_health_monitor_apply_change,
 };

@@ -29,7 +29,7 @@ typedef struct {
     const char *volume_id;
     SimTime clean_up_until; /* the deadline of all tries */
     unsigned n_clean_ups;
-} Attempt;
+} ProvisionAttempt;
 
 /* ---- claim-queue.c ---- */
 
@@ -84,7 +84,7 @@ void provision_failed(const ExternalProvisioner *self,
                       const Claim *claim,
                       ProvisionState state,
                       const char *error);
-const Attempt *provisioner_attempt(const ExternalProvisioner *self, const Plan *plan);
+const ProvisionAttempt *provisioner_attempt(const ExternalProvisioner *self, const Plan *plan);
 
 /* ---- source.c: SRC ---- */
 

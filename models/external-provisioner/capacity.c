@@ -218,7 +218,7 @@ look_at_node(Capacity *self, const char *name)
 }
 
 static void
-node_changed(void *data, const Object *before, const Object *after)
+capacity_node_changed(void *data, const Object *before, const Object *after)
 {
     if (before == NULL || after == NULL || before->labels != after->labels)
         look_at_node(data, object_name(after != NULL ? after : before));
@@ -274,7 +274,7 @@ object_appeared(Capacity *self, const Object *object)
 }
 
 static void
-object_changed(void *data, const Object *before, const Object *after)
+capacity_object_changed(void *data, const Object *before, const Object *after)
 {
     Capacity *self = data;
     const Object *object = after != NULL ? after : before;
@@ -346,7 +346,7 @@ is_owned_by(const Object *object, const OwnerReference *owner)
 }
 
 static gboolean
-set_capacity(Object *object, const void *arg)
+capacity_set_capacity(Object *object, const void *arg)
 {
     const CapacityEdit *edit = arg;
     StorageCapacity *capacity = STORAGE_CAPACITY(object);
@@ -387,7 +387,7 @@ write_capacity(const Capacity *self, Plan *plan, CapacityItem *item, const CsiRe
     }
     CapacityEdit *edit = plan_new_arg(plan, CapacityEdit);
     *edit = (CapacityEdit){response->available_bytes, maximum_of(response), self->options.owners};
-    plan_update(plan, known, set_capacity, edit, PLAN_STOP);
+    plan_update(plan, known, capacity_set_capacity, edit, PLAN_STOP);
 }
 
 /* CAP-2: the driver has answered. */
@@ -408,7 +408,7 @@ decide_answered(const void *data, Plan *plan)
 }
 
 static const StorageClass *
-class_of(const Capacity *self, const CapacityItem *item)
+capacity_class_of(const Capacity *self, const CapacityItem *item)
 {
     return (const StorageClass *)informer_find(self->classes, NULL, item->class_name);
 }
@@ -419,7 +419,7 @@ ask_driver(const Capacity *self, Plan *plan, const CapacityItem *item)
     const StringMap *segment = item->segment;
     CsiRequest request = {.method = CSI_GET_CAPACITY,
                           .timeout_ns = self->options.timeout,
-                          .parameters = class_of(self, item)->parameters};
+                          .parameters = capacity_class_of(self, item)->parameters};
 
     if (segment != NULL) {
         request.requisite = &segment;
@@ -438,7 +438,7 @@ decide_capacity(const void *data, Plan *plan)
     const Object *object = item != NULL ? NULL : informer_get(self->objects, plan_key(plan));
 
     plan_because(plan, item != NULL ? "CAP-2" : "CAP-4");
-    if (item != NULL && item->wanted && class_of(self, item) != NULL) {
+    if (item != NULL && item->wanted && capacity_class_of(self, item) != NULL) {
         ask_driver(self, plan, item);
     } else if (object != NULL && g_hash_table_contains(self->obsolete, plan_key(plan))) {
         plan_use_client(plan, self->options.client);
@@ -577,18 +577,19 @@ subscribe(Capacity *self)
     } else if (self->options.has_topology) {
         self->nodes = process_informer(process, KIND_NODE, NULL);
         self->csi_nodes = process_informer(process, KIND_CSI_NODE, NULL);
-        informer_add_handler(self->nodes, node_changed, self);
+        informer_add_handler(self->nodes, capacity_node_changed, self);
         informer_add_handler(self->csi_nodes, csi_node_changed, self);
     } else {
         count_segment(self, NULL, 1); /* all nodes are one place */
     }
     informer_add_handler(self->classes, class_changed, self);
-    informer_add_handler(self->objects, object_changed, self); /* when the pairs are known */
+    informer_add_handler(self->objects, capacity_object_changed,
+                         self); /* when the pairs are known */
 }
 
 /* MET-78, before a scrape: the series sum up all drivers. */
 static void
-measure(void *data)
+capacity_measure(void *data)
 {
     const Capacity *self = data;
     SimMetrics *metrics = sim_metrics(self->options.component->sim);
@@ -635,7 +636,7 @@ capacity_new(const CapacityOptions *options)
     subscribe(self);
     self->poll = sim_ticker_new(options->component->sim, &poll);
     sim_ticker_wake(self->poll);
-    sim_metrics_add_collector(sim_metrics(options->component->sim), measure, self);
+    sim_metrics_add_collector(sim_metrics(options->component->sim), capacity_measure, self);
     return self;
 }
 

@@ -169,7 +169,7 @@ attempt_save(Plan *plan, Volume *volume)
 /* PROV-14.4, then PROV-14.5. The Event is on its way while the call is still being prepared: the
  * times (TIM-10) before both begin at the same instant, not one after the other. */
 static void
-provision(Plan *plan, const Claim *claim)
+claim_queue_provision(Plan *plan, const Claim *claim)
 {
     plan_because(plan, "PROV-14.4");
     plan_event(plan, &claim->meta, "Normal", "Provisioning",
@@ -194,11 +194,11 @@ static void
 decide_with_node(const void *data, Plan *plan)
 {
     const ExternalProvisioner *self = data;
-    const Attempt *attempt = provisioner_attempt(self, plan);
+    const ProvisionAttempt *attempt = provisioner_attempt(self, plan);
     int step = plan_last_step(plan);
 
     if (plan_code(plan, step) == API_OK) {
-        provision(plan, attempt->claim);
+        claim_queue_provision(plan, attempt->claim);
     } else if (plan_code(plan, step) == API_NOT_FOUND) {
         node_is_gone(self, plan, attempt->claim);
     } else {
@@ -215,7 +215,7 @@ provision_on_node(const ExternalProvisioner *self, Plan *plan, const Claim *clai
     const char *node = claim_selected_node(claim);
 
     if (self->places != NULL) { /* TOPO-9 */
-        provision(plan, claim);
+        claim_queue_provision(plan, claim);
     } else if (node != NULL && !self->has_topology) {
         plan_because(plan, "PROV-14.3");
         plan_get(plan, objects_key(self->base.objects, KIND_NODE, NULL, node), PLAN_DECIDE);
@@ -223,7 +223,7 @@ provision_on_node(const ExternalProvisioner *self, Plan *plan, const Claim *clai
     } else if (node != NULL && provisioner_node(self, node) == NULL) {
         node_is_gone(self, plan, claim);
     } else {
-        provision(plan, claim);
+        claim_queue_provision(plan, claim);
     }
 }
 

@@ -55,7 +55,7 @@ claim_is_gone(ExternalProvisioner *self, const ObjectKey *claim)
 
 /* PROV-10. A sync of a claim that has its volume, and no failures to forget, would do nothing. */
 static void
-claim_changed(void *data, const Object *before, const Object *after)
+external_provisioner_claim_changed(void *data, const Object *before, const Object *after)
 {
     ExternalProvisioner *self = data;
 
@@ -89,7 +89,7 @@ note_attached(ExternalProvisioner *self, const ObjectKey *volume, gboolean found
 
 /* PROV-30. The same holds for a volume about which there is nothing to do. */
 static void
-volume_changed(void *data, const Object *before, const Object *after)
+external_provisioner_volume_changed(void *data, const Object *before, const Object *after)
 {
     ExternalProvisioner *self = data;
     WorkQueue *queue = workers_queue(self->volume_workers);
@@ -135,7 +135,7 @@ csi_node_changed(void *data, const Object *before, const Object *after)
 }
 
 static void
-node_changed(void *data, const Object *before, const Object *after)
+external_provisioner_node_changed(void *data, const Object *before, const Object *after)
 {
     ExternalProvisioner *self = data;
 
@@ -147,7 +147,7 @@ node_changed(void *data, const Object *before, const Object *after)
 static void
 attempt_free(void *data)
 {
-    Attempt *attempt = data;
+    ProvisionAttempt *attempt = data;
 
     object_unref(&attempt->claim->meta);
     if (attempt->volume != NULL)
@@ -168,7 +168,7 @@ place_free(void *data)
 static void
 begin_attempt(ExternalProvisioner *self, const PlanChange *change)
 {
-    Attempt *attempt = g_new0(Attempt, 1);
+    ProvisionAttempt *attempt = g_new0(ProvisionAttempt, 1);
 
     attempt->claim = CLAIM_CONST(object_ref(change->object));
     attempt->class = change->pointer;
@@ -176,7 +176,7 @@ begin_attempt(ExternalProvisioner *self, const PlanChange *change)
 }
 
 static void
-begin_clean_up(Attempt *attempt, const PlanChange *change)
+begin_clean_up(ProvisionAttempt *attempt, const PlanChange *change)
 {
     attempt->volume_id = change->text;
     attempt->failure = change->pointer;
@@ -216,10 +216,10 @@ remember_unsaved(ExternalProvisioner *self, const ObjectKey *key, const Volume *
 }
 
 static void
-apply_change(void *data, const PlanChange *change)
+external_provisioner_apply_change(void *data, const PlanChange *change)
 {
     ExternalProvisioner *self = data;
-    Attempt *attempt =
+    ProvisionAttempt *attempt =
         change->key == NULL ? NULL : g_hash_table_lookup(self->attempts, change->key);
 
     switch ((ProvisionerChange)change->what) {
@@ -510,7 +510,7 @@ static const ComponentPart parts[] = {
     HAS_STATE(finalizers, NULL, string_list_unref),
     HAS_INFORMER(classes, KIND_STORAGE_CLASS, .changed = class_changed),
     PARTS_IF(watches_nodes),
-    HAS_INFORMER(nodes, KIND_NODE, .changed = node_changed),
+    HAS_INFORMER(nodes, KIND_NODE, .changed = external_provisioner_node_changed),
     HAS_INFORMER(csi_nodes, KIND_CSI_NODE, .changed = csi_node_changed),
     PARTS_IF(publishes),
     HAS_INFORMER(attachments,
@@ -519,8 +519,8 @@ static const ComponentPart parts[] = {
     PARTS_IF(reads_grants),
     HAS_INFORMER(grants, KIND_REFERENCE_GRANT),
     PARTS_IF(NULL),
-    HAS_INFORMER(claims, KIND_CLAIM, .changed = claim_changed),
-    HAS_INFORMER(volumes, KIND_VOLUME, .changed = volume_changed),
+    HAS_INFORMER(claims, KIND_CLAIM, .changed = external_provisioner_claim_changed),
+    HAS_INFORMER(volumes, KIND_VOLUME, .changed = external_provisioner_volume_changed),
     HAS_WORKERS(claim_workers, "claims", decide_claim, SIDECAR_WORKERS, .done = claim_plan_over),
     HAS_WORKERS(volume_workers,
                 "volumes",
@@ -614,14 +614,14 @@ static const ProcessElection election = {
 
 /* NODE-1 */
 static gboolean
-runs_on_nodes(const void *options)
+external_provisioner_runs_on_nodes(const void *options)
 {
     return ((const ExternalProvisionerOptions *)options)->node_deployment;
 }
 
 const ProcessClass external_provisioner_process = {
     SIDECAR_PROCESS("external-provisioner", ExternalProvisionerOptions, flags, election),
-    .gates = gates, .runs_on_nodes = runs_on_nodes,
+    .gates = gates, .runs_on_nodes = external_provisioner_runs_on_nodes,
     .startup = offsetof(
         Timing, sidecar_start), /* TIM-90: to the first Probe; answers and two sync polls follow */
 };
@@ -638,5 +638,5 @@ const ModelClass external_provisioner_class = {
     PARTS(parts),
     .init = external_provisioner_init,
     .clear = external_provisioner_clear,
-    .apply_change = apply_change,
+    .apply_change = external_provisioner_apply_change,
 };

@@ -175,7 +175,7 @@ set_selected_node(Object *object, const void *node)
 
 /* NODE-4 */
 static void
-decide_written(const void *data, Plan *plan)
+node_deployment_decide_written(const void *data, Plan *plan)
 {
     const ExternalProvisioner *self = data;
     int step = plan_last_step(plan);
@@ -197,7 +197,7 @@ plan_select_node(const ExternalProvisioner *self, Plan *plan, const Claim *claim
 {
     plan_because(plan, "NODE-4");
     plan_update(plan, &claim->meta, set_selected_node, self->base.node_name, PLAN_DECIDE);
-    plan_then(plan, decide_written);
+    plan_then(plan, node_deployment_decide_written);
 }
 
 /* NODE-3 */

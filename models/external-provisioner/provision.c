@@ -27,7 +27,7 @@ static const struct {
     {ACCESS_RWOP, CSI_SINGLE_NODE_WRITER,      CSI_SINGLE_NODE_SINGLE_WRITER},
 };
 
-const Attempt *
+const ProvisionAttempt *
 provisioner_attempt(const ExternalProvisioner *self, const Plan *plan)
 {
     return g_hash_table_lookup(self->attempts, plan_key(plan));
@@ -90,7 +90,7 @@ resolve_volume_secrets(const ExternalProvisioner *self,
 static VolumeSource *
 make_source(const ExternalProvisioner *self,
             const Plan *plan,
-            const Attempt *attempt,
+            const ProvisionAttempt *attempt,
             const CsiResponse *response)
 {
     const Claim *claim = attempt->claim;
@@ -115,7 +115,7 @@ make_source(const ExternalProvisioner *self,
 
 /* Notes the secret that DeleteVolume will need. Returns: (owned) */
 static StringMap *
-make_annotations(const ExternalProvisioner *self, const Plan *plan, const Attempt *attempt)
+make_annotations(const ExternalProvisioner *self, const Plan *plan, const ProvisionAttempt *attempt)
 {
     Strings *strings = self->base.strings;
     SecretReference secret = {0};
@@ -142,10 +142,10 @@ attributes_class(const ExternalProvisioner *self, const Claim *claim)
 
 /* PROV-25. Returns: (owned) */
 static Volume *
-make_volume(const ExternalProvisioner *self,
-            const Plan *plan,
-            const Attempt *attempt,
-            const CsiResponse *response)
+provision_make_volume(const ExternalProvisioner *self,
+                      const Plan *plan,
+                      const ProvisionAttempt *attempt,
+                      const CsiResponse *response)
 {
     const Claim *claim = attempt->claim;
     const StorageClass *class = attempt->class->class;
@@ -191,7 +191,7 @@ static void
 decide_cleaned_up(const void *data, Plan *plan)
 {
     const ExternalProvisioner *self = data;
-    const Attempt *attempt = provisioner_attempt(self, plan);
+    const ProvisionAttempt *attempt = provisioner_attempt(self, plan);
     const CsiResponse *response = plan_response(plan, plan_last_step(plan));
     const char *error = attempt->failure;
 
@@ -211,7 +211,7 @@ decide_cleaned_up(const void *data, Plan *plan)
 
 /* PROV-24. Returns: (borrowed): why the volume is not as asked for; NULL: it is */
 static const char *
-check_response(Plan *plan, const Attempt *attempt, const CsiResponse *response)
+check_response(Plan *plan, const ProvisionAttempt *attempt, const CsiResponse *response)
 {
     if (response->capacity_bytes > 0 && response->capacity_bytes < attempt->claim->request_bytes)
         return plan_internf(plan,
@@ -244,7 +244,7 @@ created_wrongly(const ExternalProvisioner *self,
 static void
 tell_infeasible(const ExternalProvisioner *self,
                 Plan *plan,
-                const Attempt *attempt,
+                const ProvisionAttempt *attempt,
                 const char *error)
 {
     PlanChange failed = {
@@ -265,7 +265,7 @@ static void
 decide_created(const void *data, Plan *plan)
 {
     const ExternalProvisioner *self = data;
-    const Attempt *attempt = provisioner_attempt(self, plan);
+    const ProvisionAttempt *attempt = provisioner_attempt(self, plan);
     const CsiResponse *response = plan_response(plan, plan_last_step(plan));
 
     ProvisionState state =
@@ -289,8 +289,8 @@ decide_created(const void *data, Plan *plan)
         created_wrongly(self, plan, response, error);
         return;
     }
-    Volume *volume = provisioner_migrate_volume(self, attempt->class,
-                                                make_volume(self, plan, attempt, response), &error);
+    Volume *volume = provisioner_migrate_volume(
+        self, attempt->class, provision_make_volume(self, plan, attempt, response), &error);
     if (error != NULL) { /* MIG-72 */
         object_unref(&volume->meta);
         created_wrongly(self, plan, response, error);
@@ -309,7 +309,7 @@ alloc_in_plan(void *plan, size_t size)
 
 /* Returns: the node that the volume must reach; NULL: none is chosen */
 static const char *
-node_of(const Claim *claim)
+provision_node_of(const Claim *claim)
 {
     return is_set(claim_selected_node(claim)) ? claim_selected_node(claim) : NULL;
 }
@@ -335,7 +335,7 @@ remember_place(const ExternalProvisioner *self, Plan *plan, const TopologyQuery 
 static void
 place_failed(const ExternalProvisioner *self, Plan *plan, const Claim *claim, const char *error)
 {
-    const char *node = node_of(claim);
+    const char *node = provision_node_of(claim);
     gboolean is_gone = node != NULL && remembered_place(self, plan) == NULL &&
                        provisioner_csi_node(self, node) == NULL &&
                        sidecar_is_since(&self->options->common, 6, 1, FALSE);
@@ -431,7 +431,7 @@ plan_create_volume(const ExternalProvisioner *self,
                    const ClassInfo *class,
                    CsiRequest *request)
 {
-    const Attempt *attempt = provisioner_attempt(self, plan);
+    const ProvisionAttempt *attempt = provisioner_attempt(self, plan);
     CsiCapability capabilities[CAPABILITIES_MAX];
     g_autoptr(StringMap) parameters = make_parameters(self, claim, class, plan_key(plan)->name);
 
@@ -478,7 +478,7 @@ static void
 decide_with_attributes(const void *data, Plan *plan)
 {
     const ExternalProvisioner *self = data;
-    const Attempt *attempt = provisioner_attempt(self, plan);
+    const ProvisionAttempt *attempt = provisioner_attempt(self, plan);
     const Claim *claim = attempt->claim;
     int step = plan_last_step(plan);
     CsiRequest request = {0};
@@ -499,7 +499,7 @@ decide_with_attributes(const void *data, Plan *plan)
         return;
     }
     const char *error = self->has_topology ? require_topology(self, plan, claim, attempt->class,
-                                                              node_of(claim), &request)
+                                                              provision_node_of(claim), &request)
                                            : NULL;
     if (error != NULL) {
         place_failed(self, plan, claim, error);
@@ -540,11 +540,11 @@ static void
 decide_with_secret(const void *data, Plan *plan)
 {
     const ExternalProvisioner *self = data;
-    const Attempt *attempt = provisioner_attempt(self, plan);
+    const ProvisionAttempt *attempt = provisioner_attempt(self, plan);
     CsiRequest request = {0};
     const char *error = self->has_topology
                             ? require_topology(self, plan, attempt->claim, attempt->class,
-                                               node_of(attempt->claim), &request)
+                                               provision_node_of(attempt->claim), &request)
                             : NULL;
 
     plan_because(plan, "PROV-20.9");
@@ -555,14 +555,14 @@ decide_with_secret(const void *data, Plan *plan)
 }
 
 static void
-decide_secret_read(const void *data, Plan *plan)
+provision_decide_secret_read(const void *data, Plan *plan)
 {
     const ExternalProvisioner *self = data;
     int step = plan_last_step(plan);
 
     plan_because(plan, "SEC-3");
     if (plan_code(plan, step) != API_OK) {
-        const Attempt *attempt = provisioner_attempt(self, plan);
+        const ProvisionAttempt *attempt = provisioner_attempt(self, plan);
         SecretReference secret = {0};
         g_free(resolve_secret(self, plan, attempt->claim, attempt->class, SECRET_USE_PROVISIONER,
                               &secret)); /* it was resolved for the read */
@@ -583,8 +583,9 @@ plan_placed(const ExternalProvisioner *self, Plan *plan, const Claim *claim, con
     CsiRequest request = {0};
     SecretReference secret = {0};
     const char *place_error =
-        self->has_topology ? require_topology(self, plan, claim, class, node_of(claim), &request)
-                           : NULL;
+        self->has_topology
+            ? require_topology(self, plan, claim, class, provision_node_of(claim), &request)
+            : NULL;
     g_autofree char *secret_error =
         place_error == NULL && class->names_secrets
             ? resolve_secret(self, plan, claim, class, SECRET_USE_PROVISIONER, &secret)
@@ -601,7 +602,7 @@ plan_placed(const ExternalProvisioner *self, Plan *plan, const Claim *claim, con
         plan_because(plan, "SEC-3");
         plan_get(plan, objects_key(self->base.objects, KIND_SECRET, secret.namespace, secret.name),
                  PLAN_DECIDE);
-        plan_then(plan, decide_secret_read);
+        plan_then(plan, provision_decide_secret_read);
     }
 }
 
@@ -609,7 +610,7 @@ void
 decide_placed(const void *data, Plan *plan)
 {
     const ExternalProvisioner *self = data;
-    const Attempt *attempt = provisioner_attempt(self, plan);
+    const ProvisionAttempt *attempt = provisioner_attempt(self, plan);
 
     plan_placed(self, plan, attempt->claim, attempt->class);
 }
@@ -793,7 +794,7 @@ void
 decide_provision(const void *data, Plan *plan)
 {
     const ExternalProvisioner *self = data;
-    const Attempt *attempt = provisioner_attempt(self, plan);
+    const ProvisionAttempt *attempt = provisioner_attempt(self, plan);
 
     plan_provision(self, plan, attempt->claim, attempt->class);
 }

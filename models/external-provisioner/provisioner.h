@@ -82,7 +82,7 @@ typedef struct {
     ApiClient *capacity_client; /* ... */
     SimSlots claim_records;     /* of ClaimRecord */
     SimSlots claim_keys;     /* by the slot of the volume: the claim's ObjectKey; NULL: unknown */
-    GHashTable *attempts;    /* ObjectKey of the volume -> Attempt */
+    GHashTable *attempts;    /* ObjectKey of the volume -> ProvisionAttempt */
     GHashTable *in_progress; /* ... -> Claim: the back end may be making its volume (PROV-15) */
     GHashTable *infeasible;  /* ... -> Infeasible; NULL: before 6.0 (SREL-8) */
     GHashTable *places;      /* ... -> ClaimPlace; NULL: before 6.0 (SREL-9) */

@@ -43,13 +43,13 @@ typedef struct {
     const char *volume_name;
     const ObjectKey *claim;       /* NULL: none is known */
     const StringMap *annotations; /* the claim's */
-} TemplateValues;
+} SecretsTemplateValues;
 
 /* A SecretToken. A namespace has no tokens that the claim's owner decides. */
 static char *
 token_value(const void *data, const char *token, gboolean for_name)
 {
-    const TemplateValues *values = data;
+    const SecretsTemplateValues *values = data;
     static const char annotation[] = "pvc.annotations['", annotation_end[] = "']";
 
     if (strcmp(token, "pv.name") == 0)
@@ -78,7 +78,7 @@ secret_resolve(Strings *strings,
                const StringMap *annotations,
                SecretReference *reference)
 {
-    const TemplateValues values = {volume_name, claim, annotations};
+    const SecretsTemplateValues values = {volume_name, claim, annotations};
     const char *name, *namespace;
 
     *reference = (SecretReference){0};

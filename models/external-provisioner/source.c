@@ -77,7 +77,7 @@ static void
 decide_held(const void *data, Plan *plan)
 {
     const ExternalProvisioner *self = data;
-    const Attempt *attempt = provisioner_attempt(self, plan);
+    const ProvisionAttempt *attempt = provisioner_attempt(self, plan);
     int step = plan_last_step(plan);
 
     if (plan_code(plan, step) != API_OK)
@@ -100,7 +100,7 @@ hold_source(const ExternalProvisioner *self, Plan *plan, const Claim *source, co
 
 /* SRC-1: Returns: why the volume of the source must not be copied; NULL: it may be */
 static const char *
-check_source_volume(const Attempt *attempt, const Claim *source, const Volume *volume)
+check_source_volume(const ProvisionAttempt *attempt, const Claim *source, const Volume *volume)
 {
     const ClaimReference *reference = &volume->claim_ref;
 
@@ -123,7 +123,7 @@ static void
 decide_cloned_volume(const void *data, Plan *plan)
 {
     const ExternalProvisioner *self = data;
-    const Attempt *attempt = provisioner_attempt(self, plan);
+    const ProvisionAttempt *attempt = provisioner_attempt(self, plan);
     const Claim *source = source_claim(self, attempt->claim);
     int step = plan_last_step(plan);
     const char *error = not_valid;
@@ -271,7 +271,7 @@ restore_error(const ExternalProvisioner *self,
               const VolumeSnapshot *snapshot,
               const SnapshotContent *content)
 {
-    const Attempt *attempt = provisioner_attempt(self, plan);
+    const ProvisionAttempt *attempt = provisioner_attempt(self, plan);
     const Claim *claim = attempt->claim;
     const char *name = object_name(&snapshot->meta);
 

@@ -380,10 +380,10 @@ typedef struct {
     const TopologyPool *pool;   /* of the node's keys; NULL: none */
     const StringMap *segment;   /* the node's; NULL: none */
     const TopologyTerms *terms; /* TOPO-3; NULL: none */
-} Place;
+} TopologyPlace;
 
 static uint32_t
-node_facts(const TopologyQuery *query, Place *place)
+node_facts(const TopologyQuery *query, TopologyPlace *place)
 {
     uint32_t facts = SELECTED;
 
@@ -403,7 +403,7 @@ node_facts(const TopologyQuery *query, Place *place)
 }
 
 static uint32_t
-place_facts(const TopologyQuery *query, Place *place)
+place_facts(const TopologyQuery *query, TopologyPlace *place)
 {
     uint32_t facts = query->node_name == NULL ? 0 : node_facts(query, place);
     const TopologyPool *pool =
@@ -426,7 +426,7 @@ topology_require(const TopologyQuery *query,
                  TopologyAlloc alloc,
                  void *data)
 {
-    Place place = {0};
+    TopologyPlace place = {0};
     const Rule *rule = rules_find(&topology_rules, place_facts(query, &place), NULL);
 
     *requirement = (TopologyRequirement){.rule = rule->id};

@@ -184,7 +184,7 @@ call_driver(const ExternalProvisioner *self, Plan *plan, const Volume *volume, g
 
 /* The volume is deleted even if its secret is gone already. */
 static void
-decide_secret_read(const void *data, Plan *plan)
+volume_queue_decide_secret_read(const void *data, Plan *plan)
 {
     const ExternalProvisioner *self = data;
     const Volume *volume = VOLUME_CONST(informer_get(self->volumes, plan_key(plan)));
@@ -244,7 +244,7 @@ plan_delete_volume(const ExternalProvisioner *self, Plan *plan, const Volume *vo
     } else {
         plan_get(plan, objects_key(self->base.objects, KIND_SECRET, secret.namespace, secret.name),
                  PLAN_DECIDE);
-        plan_then(plan, decide_secret_read);
+        plan_then(plan, volume_queue_decide_secret_read);
     }
 }
 

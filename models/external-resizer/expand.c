@@ -148,7 +148,7 @@ typedef struct {
 } VolumeGrowth;
 
 static gboolean
-set_capacity(Object *object, const void *data)
+expand_set_capacity(Object *object, const void *data)
 {
     const VolumeGrowth *growth = data;
     gboolean changed = VOLUME(object)->capacity_bytes != growth->capacity_bytes;
@@ -181,7 +181,7 @@ plan_grown(const ExternalResizer *self, Plan *plan, int64_t capacity_bytes, gboo
         growth->annotation = plan_internf(plan, ANNOTATION_PRE_RESIZE_CAPACITY);
         growth->before = plan_internf(plan, "%s", quantity_format(claim->capacity_bytes, buffer));
     }
-    plan_patch(plan, volume->meta.key, set_capacity, growth, PLAN_DECIDE);
+    plan_patch(plan, volume->meta.key, expand_set_capacity, growth, PLAN_DECIDE);
     plan_then(plan, to_node ? decide_volume_to_node : decide_volume_done);
 }
 
@@ -289,7 +289,7 @@ has_secrets(const Plan *plan)
 }
 
 static void
-decide_call(const void *data, Plan *plan)
+expand_decide_call(const void *data, Plan *plan)
 {
     const ExternalResizer *self = data;
     const CsiResponse *answer = plan_response(plan, plan_last_step(plan));
@@ -333,7 +333,7 @@ ask_capabilities(const ExternalResizer *self, Plan *plan)
                                 .timeout_ns = self->options->common.timeout};
 
     plan_call(plan, self->base.driver, &request, PLAN_DECIDE);
-    plan_then(plan, decide_call);
+    plan_then(plan, expand_decide_call);
 }
 
 /* RSZ-33a: an error is not the driver's, so it is never final. */
@@ -354,7 +354,7 @@ decide_secret(const void *data, Plan *plan)
 
 /* The status says that the expansion begins. */
 static void
-decide_marked(const void *data, Plan *plan)
+expand_decide_marked(const void *data, Plan *plan)
 {
     const ExternalResizer *self = data;
 
@@ -410,7 +410,7 @@ plan_mark(const ExternalResizer *self, Plan *plan, const Claim *claim, int64_t b
         resize_mark_set_status(mark, RESIZE_CONTROLLER_IN_PROGRESS, self->base.strings);
     }
     plan_patch_status_at(plan, &claim->meta, resize_mark_apply, mark, PLAN_DECIDE);
-    plan_then(plan, decide_marked);
+    plan_then(plan, expand_decide_marked);
 }
 
 void
@@ -453,7 +453,7 @@ resizer_plan_resize(const void *data, Plan *plan)
         return; /* the node has to do the rest */
     mark_condition(self, plan, mark, CONDITION_RESIZING, NULL);
     plan_patch_status_at(plan, &claim->meta, resize_mark_apply, mark, PLAN_DECIDE);
-    plan_then(plan, decide_marked);
+    plan_then(plan, expand_decide_marked);
 }
 
 /* ---- Which claims ---- */
@@ -499,7 +499,7 @@ resizer_supports(const char *driver, const Claim *claim, const Volume *volume)
 }
 
 static gboolean
-is_ours(const ExternalResizer *self, const Claim *claim, const Volume *volume)
+expand_is_ours(const ExternalResizer *self, const Claim *claim, const Volume *volume)
 {
     return resizer_supports(self->base.driver_name, claim, volume) &&
            volume->claim_ref.claim == claim->meta.key &&
@@ -516,7 +516,7 @@ expand_facts(const ExternalResizer *self, const Claim *claim, const Volume *volu
     facts |= KNOWN;
     facts |= resizer_needs_cleanup(self, claim, volume) ? ANNOTATED : 0;
     facts |= resizer_needs_expansion(claim) ? WANTS : 0;
-    facts |= is_ours(self, claim, volume) ? OURS : 0;
+    facts |= expand_is_ours(self, claim, volume) ? OURS : 0;
     return facts;
 }
 

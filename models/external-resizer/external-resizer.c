@@ -124,7 +124,7 @@ remember_infeasible(ExternalResizer *self, const ObjectKey *claim)
 }
 
 static void
-apply_change(void *data, const PlanChange *change)
+external_resizer_apply_change(void *data, const PlanChange *change)
 {
     ExternalResizer *self = data;
 
@@ -184,7 +184,7 @@ is_worth_a_sync(const ExternalResizer *self, const Claim *before, const Claim *a
 }
 
 static void
-claim_changed(void *data, const Object *before, const Object *after)
+external_resizer_claim_changed(void *data, const Object *before, const Object *after)
 {
     ExternalResizer *self = data;
 
@@ -291,7 +291,7 @@ static const ComponentPart parts[] = {
     HAS_TABLE(in_use_errors, g_free),
     HAS_TABLE(uncertain, NULL),
     HAS_TABLE(modify_slow, g_free),
-    HAS_INFORMER(claims, KIND_CLAIM, .changed = claim_changed),
+    HAS_INFORMER(claims, KIND_CLAIM, .changed = external_resizer_claim_changed),
     /* The original puts the driver's name in front. sync_done() tries again. */
     HAS_WORKERS_ONCE(workers, "pvc", resizer_sync, SIDECAR_WORKERS, .done = sync_done),
 };
@@ -340,5 +340,5 @@ const ModelClass external_resizer_class = {
     .rule_tables = RULE_TABLES(&resizer_expand_rules, &resizer_size_rules, &resizer_modify_rules),
     PARTS(parts),
     .init = external_resizer_init,
-    .apply_change = apply_change,
+    .apply_change = external_resizer_apply_change,
 };

@@ -91,7 +91,7 @@ make_mark(
 /* ---- What is known ---- */
 
 static const char *
-class_of(const Claim *claim)
+modify_class_of(const Claim *claim)
 {
     return claim->attributes_class == NULL ? "" : claim->attributes_class;
 }
@@ -140,7 +140,7 @@ note_class(const ExternalResizer *self, Plan *plan, const Claim *claim)
     Notes *notes = plan_new_notes(plan, Notes, NULL);
 
     notes->class =
-        ATTRIBUTES_CLASS_CONST(plan_keep(plan, &find_class(self, class_of(claim))->meta));
+        ATTRIBUTES_CLASS_CONST(plan_keep(plan, &find_class(self, modify_class_of(claim))->meta));
 }
 
 /* ---- The end: RSZ-67 ---- */
@@ -382,15 +382,15 @@ const RuleTable resizer_modify_rules =
 static gboolean
 wants_class(const ExternalResizer *self, const Claim *claim, const Volume *volume)
 {
-    return claim->phase == CLAIM_BOUND && class_of(claim)[0] != '\0' && volume->source != NULL &&
-           volume->source->driver == self->base.driver_name;
+    return claim->phase == CLAIM_BOUND && modify_class_of(claim)[0] != '\0' &&
+           volume->source != NULL && volume->source->driver == self->base.driver_name;
 }
 
 /* The status is about the class that the claim names now. */
 static gboolean
 is_about_class(const Claim *claim)
 {
-    return g_strcmp0(claim->modify_target, class_of(claim)) == 0;
+    return g_strcmp0(claim->modify_target, modify_class_of(claim)) == 0;
 }
 
 static uint32_t
@@ -406,10 +406,10 @@ modify_facts(const ExternalResizer *self, const Claim *claim, const Volume *volu
     facts |= FOUND;
     facts |= wants_class(self, claim, volume) ? WANTS : 0;
     facts |= is_about_class(claim) && resizer_modify_is_slow(self, claim->meta.key) ? SLOW : 0;
-    facts |= find_class(self, class_of(claim)) != NULL ? EXISTS : 0;
+    facts |= find_class(self, modify_class_of(claim)) != NULL ? EXISTS : 0;
     if (claim->current_attributes_class == NULL)
         return facts;
-    if (strcmp(claim->current_attributes_class, class_of(claim)) == 0 &&
+    if (strcmp(claim->current_attributes_class, modify_class_of(claim)) == 0 &&
         (claim->modify_status == NULL || !is_since(self, 2, 0))) /* SREL-26 */
         facts |= DONE;
     facts |= g_hash_table_contains(self->uncertain, claim->meta.key) ? UNCERTAIN : 0;
@@ -460,7 +460,8 @@ resizer_modify(const void *data, Plan *plan)
                   claim_volume_name(claim), plan_key(plan)->text);
         return;
     case FAIL_NO_CLASS:
-        plan_fail(plan, "volumeattributesclass.storage.k8s.io \"%s\" not found", class_of(claim));
+        plan_fail(plan, "volumeattributesclass.storage.k8s.io \"%s\" not found",
+                  modify_class_of(claim));
         return;
     case DELAY:
         plan_fail(plan,
@@ -473,7 +474,7 @@ resizer_modify(const void *data, Plan *plan)
             plan_event(plan, &claim->meta, "Warning", "VolumeModifyFailed",
                        is_since(self, 2, 0) ? "VAC \"%s\" does not exist."
                                             : "VAC %s does not exist.",
-                       class_of(claim));
+                       modify_class_of(claim));
         plan_mark(self, plan, claim, MODIFY_PENDING);
         return;
     case MARK_IN_PROGRESS:
@@ -491,10 +492,11 @@ resizer_modify(const void *data, Plan *plan)
 gboolean
 resizer_modify_is_queued(const ExternalResizer *self, const Claim *before, const Claim *after)
 {
-    if (class_of(after)[0] == '\0') /* a sync would do nothing */
+    if (modify_class_of(after)[0] == '\0') /* a sync would do nothing */
         return FALSE;
     if (before == NULL)
         return TRUE;
-    return strcmp(class_of(before), class_of(after)) != 0 && before->phase == CLAIM_BOUND &&
+    return strcmp(modify_class_of(before), modify_class_of(after)) != 0 &&
+           before->phase == CLAIM_BOUND &&
            resizer_find_volume(self, claim_volume_name(before)) != NULL;
 }

@@ -100,7 +100,7 @@ const RuleTable snapshotter_content_rules =
     RULE_TABLE("contents of the sidecar", CONTENT_FACTS_END, content_table);
 
 static gboolean
-is_ours(const ExternalSnapshotter *self, const SnapshotContent *content)
+content_is_ours(const ExternalSnapshotter *self, const SnapshotContent *content)
 {
     const SnapshotClass *class = SNAPSHOT_CLASS_CONST(informer_find(
         snapshotter_side(self, object_kind(&content->meta))->classes, NULL, content->class_name));
@@ -119,7 +119,7 @@ content_facts(const ExternalSnapshotter *self, const SnapshotContent *content)
         return 0;
     const SnapshotterSide *side = snapshotter_side(self, object_kind(&content->meta));
     const SnapshotKinds *kinds = snapshot_kinds_of(object_kind(&content->meta));
-    facts |= is_ours(self, content) ? OURS : 0;
+    facts |= content_is_ours(self, content) ? OURS : 0;
     facts |= object_store_is_newer(side->store, &content->meta) ? STALE : 0;
     facts |= snapshotter_should_delete(content) ? DOOMED : 0;
     if (content->handle != NULL && content->group_handle == NULL &&

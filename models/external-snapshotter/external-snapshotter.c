@@ -95,7 +95,7 @@ content_changed(void *data, const Object *before, const Object *after)
 
 /* SREL-34: queues every content. Without contents the ticker sleeps. */
 static gboolean
-resync_pass(void *data)
+external_snapshotter_resync_pass(void *data)
 {
     ExternalSnapshotter *self = data;
     InformerIter iter;
@@ -112,11 +112,11 @@ resync_pass(void *data)
 }
 
 static void
-apply_change(void *data, const PlanChange *change)
+external_snapshotter_apply_change(void *data, const PlanChange *change)
 {
     ExternalSnapshotter *self = data;
 
-    switch ((Change)change->what) {
+    switch ((SnapshotterChange)change->what) {
     case CHANGE_STORE:
         if (change->object != NULL) /* else the write failed */
             object_store_update(snapshotter_side(self, object_kind(change->object))->store,
@@ -161,7 +161,7 @@ handles_groups(const void *data)
 }
 
 static void
-filled(void *data)
+external_snapshotter_filled(void *data)
 {
     ExternalSnapshotter *self = data;
 
@@ -172,7 +172,7 @@ filled(void *data)
 }
 
 static void
-init(void *data)
+external_snapshotter_init(void *data)
 {
     ExternalSnapshotter *self = data;
 
@@ -202,7 +202,7 @@ static const ComponentPart parts[] = {
     PARTS_IF(resyncs),
     HAS_TICKER(resync,
                "external-snapshotter/resync",
-               resync_pass,
+               external_snapshotter_resync_pass,
                .period_flag = offsetof(ExternalSnapshotterOptions, resync_period),
                .phase = ticker_phase_period),
 };
@@ -247,14 +247,14 @@ static const ProcessElection election = {
 
 /* SNAP-71.2 */
 static gboolean
-runs_on_nodes(const void *options)
+external_snapshotter_runs_on_nodes(const void *options)
 {
     return ((const ExternalSnapshotterOptions *)options)->node_deployment;
 }
 
 const ProcessClass external_snapshotter_process = {
     SIDECAR_PROCESS("external-snapshotter", ExternalSnapshotterOptions, flags, election),
-    .gates = gates, .runs_on_nodes = runs_on_nodes,
+    .gates = gates, .runs_on_nodes = external_snapshotter_runs_on_nodes,
     .startup = offsetof(Timing, sidecar_start), /* as the attacher's, TIM-91 */
 };
 
@@ -267,7 +267,7 @@ const ModelClass external_snapshotter_class = {
     .separate_event_client = TRUE,
     .rule_tables = RULE_TABLES(&snapshotter_content_rules),
     PARTS(parts),
-    .init = init,
-    .filled = filled,
-    .apply_change = apply_change,
+    .init = external_snapshotter_init,
+    .filled = external_snapshotter_filled,
+    .apply_change = external_snapshotter_apply_change,
 };

@@ -28,7 +28,7 @@ own_handle(const SnapshotContent *content)
 }
 
 static void
-decide_listed(const void *data, Plan *plan)
+given_decide_listed(const void *data, Plan *plan)
 {
     const ExternalSnapshotter *self = data;
     const SnapshotterSync *sync = plan_notes(plan);
@@ -91,7 +91,7 @@ decide_list(const void *data, Plan *plan)
                             .snapshot_id = listed_handle(sync->content),
                             .has_secrets = sync->has_secrets},
               PLAN_DECIDE);
-    plan_then(plan, decide_listed);
+    plan_then(plan, given_decide_listed);
 }
 
 static void
@@ -104,7 +104,7 @@ plan_look(const ExternalSnapshotter *self, Plan *plan)
     if (plan_key(plan)->kind == KIND_GROUP_CONTENT) {
         const CsiRequest request = group_look_request(self, plan);
         plan_call(plan, self->base.driver, &request, PLAN_DECIDE);
-        plan_then(plan, decide_listed);
+        plan_then(plan, given_decide_listed);
         return;
     }
     plan_call(plan, self->base.driver,
@@ -116,7 +116,7 @@ plan_look(const ExternalSnapshotter *self, Plan *plan)
 }
 
 static void
-decide_secret_read(const void *data, Plan *plan)
+given_decide_secret_read(const void *data, Plan *plan)
 {
     SnapshotterSync *sync = plan_notes(plan);
 
@@ -156,7 +156,7 @@ plan_list_secret(const ExternalSnapshotter *self, Plan *plan, const SnapshotClas
     plan_use_client(plan, self->base.event_client);
     plan_get(plan, objects_key(self->base.objects, KIND_SECRET, secret.namespace, secret.name),
              PLAN_DECIDE);
-    plan_then(plan, decide_secret_read);
+    plan_then(plan, given_decide_secret_read);
 }
 
 void

@@ -4,7 +4,7 @@
 /* The driver's calls for a group (SNAP-91). */
 
 static const GroupContent *
-content_of(Plan *plan)
+group_content_of(Plan *plan)
 {
     return GROUP_CONTENT_CONST(snapshotter_content(plan));
 }
@@ -20,7 +20,7 @@ group_creation_request(const ExternalSnapshotter *self, Plan *plan)
         .deadline = sync->deadline,
         .name = plan_internf(plan, "%s-%s", self->options->group_name_prefix,
                              object_uid_format(sync->content->snapshot.uid, uid)),
-        .volume_ids = content_of(plan)->volume_handles,
+        .volume_ids = group_content_of(plan)->volume_handles,
         .parameters = sync->parameters,
         .has_secrets = sync->has_secrets,
     };
@@ -37,11 +37,11 @@ unref_list(void *list)
 static StringList *
 snapshots_of(Plan *plan)
 {
-    const StringList *pairs = content_of(plan)->pairs;
+    const StringList *pairs = group_content_of(plan)->pairs;
     StringList *list = NULL;
 
     if (pairs == NULL)
-        return content_of(plan)->given_snapshots;
+        return group_content_of(plan)->given_snapshots;
     g_autofree const char **items = g_new(const char *, pairs->n_items / 2);
     for (unsigned i = 0; i < pairs->n_items / 2; i++)
         items[i] = pairs->items[2 * i + 1];
@@ -75,7 +75,7 @@ group_look_request(const ExternalSnapshotter *self, Plan *plan)
         .method = CSI_GET_VOLUME_GROUP_SNAPSHOT,
         .deadline = sync->deadline,
         .group_snapshot_id = content->handle != NULL ? content->handle : content->given_handle,
-        .snapshot_ids = content_of(plan)->given_snapshots,
+        .snapshot_ids = group_content_of(plan)->given_snapshots,
         .has_secrets = sync->has_secrets,
     };
 }

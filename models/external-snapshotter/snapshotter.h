@@ -40,7 +40,7 @@ plan_side(const ExternalSnapshotter *self, const Plan *plan)
 typedef enum {
     CHANGE_STORE,  /* object: a version to keep, unless the copy is newer; NULL: the write failed */
     CHANGE_FORGET, /* key */
-} Change;
+} SnapshotterChange;
 
 /* The driver's answer about a snapshot. */
 typedef struct {

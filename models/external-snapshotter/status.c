@@ -76,12 +76,12 @@ typedef struct {
     gboolean clears_error;
     const char *group_handle;
     StringList *pairs; /* NULL: as they are */
-} StatusEdit;
+} StatusStatusEdit;
 
 static gboolean
-set_status(Object *object, const void *data)
+status_set_status(Object *object, const void *data)
 {
-    const StatusEdit *edit = data;
+    const StatusStatusEdit *edit = data;
     SnapshotContent *content = SNAPSHOT_CONTENT(object);
 
     content->handle = edit->handle;
@@ -103,12 +103,12 @@ static gboolean
 status_from(const SnapshotAnswer *answer,
             const SnapshotContent *now,
             SimTime start,
-            StatusEdit *edit)
+            StatusStatusEdit *edit)
 {
     int64_t cut_ns = api_time_unix(start, answer->created_at);
     uint32_t readiness = answer->is_ready ? SNAPSHOT_READY : SNAPSHOT_NOT_READY;
 
-    *edit = (StatusEdit){
+    *edit = (StatusStatusEdit){
         .handle = now->handle != NULL ? now->handle : answer->handle,
         .readiness = readiness,
         .created_ns = now->created_ns >= 0 ? now->created_ns : cut_ns,
@@ -130,7 +130,7 @@ status_from(const SnapshotAnswer *answer,
 /* The driver is asked again after the rate limit, until the snapshot is ready (SNAP-48). Before 7.0
  * (SREL-33) the sync is simply over. */
 static void
-plan_end(const ExternalSnapshotter *self, Plan *plan)
+status_plan_end(const ExternalSnapshotter *self, Plan *plan)
 {
     const SnapshotterSync *sync = plan_notes(plan);
 
@@ -156,7 +156,7 @@ decide_unannotated(const void *data, Plan *plan)
         return;
     }
     snapshotter_keep_result(plan);
-    plan_end(data, plan);
+    status_plan_end(data, plan);
 }
 
 /* The status is as the driver says. */
@@ -166,7 +166,7 @@ plan_told(const ExternalSnapshotter *self, Plan *plan)
     const SnapshotterSync *sync = plan_notes(plan);
 
     if (!snapshotter_is_creating(sync->content)) {
-        plan_end(self, plan);
+        status_plan_end(self, plan);
         return;
     }
     plan_because(plan, "SNAP-44");
@@ -202,7 +202,7 @@ static void
 decide_status(const void *data, Plan *plan)
 {
     const SnapshotterSync *sync = plan_notes(plan);
-    StatusEdit *edit = plan_new_arg(plan, StatusEdit);
+    StatusStatusEdit *edit = plan_new_arg(plan, StatusStatusEdit);
 
     plan_because(plan, "SNAP-44");
     if (plan_has_failed(plan)) {
@@ -218,9 +218,9 @@ decide_status(const void *data, Plan *plan)
         return;
     }
     if (plan_key(plan)->kind == KIND_GROUP_CONTENT)
-        plan_update_result_status(plan, plan_last_step(plan), set_status, edit, PLAN_DECIDE);
+        plan_update_result_status(plan, plan_last_step(plan), status_set_status, edit, PLAN_DECIDE);
     else
-        plan_patch_status(plan, plan_key(plan), set_status, edit, PLAN_DECIDE);
+        plan_patch_status(plan, plan_key(plan), status_set_status, edit, PLAN_DECIDE);
     plan_then(plan, decide_status_written);
 }
 

@@ -260,7 +260,7 @@ dependent_facts(const GarbageCollector *self,
 
 /* Asked twice at most: with the dependent as it is now, and with its owner. */
 static void
-decide_read(const void *data, Plan *plan)
+garbage_collector_decide_read(const void *data, Plan *plan)
 {
     const GarbageCollector *self = data;
     const Object *object = plan_object(plan, STEP_DEPENDENT);
@@ -277,7 +277,7 @@ decide_read(const void *data, Plan *plan)
         return;
     case DEPENDENT_ASK_OWNER:
         plan_get(plan, owner->key, PLAN_GO_ON);
-        plan_then(plan, decide_read);
+        plan_then(plan, garbage_collector_decide_read);
         return;
     case DEPENDENT_NOTE_AND_DELETE:
         plan_change(plan, &(PlanChange){.number = (int64_t)owner->uid.low});
@@ -330,7 +330,7 @@ decide_dependent(const void *data, Plan *plan)
     if (missing_owner(self, object) != NULL) {
         plan_because(plan, "WL-101");
         plan_get(plan, object->key, PLAN_GO_ON);
-        plan_then(plan, decide_read);
+        plan_then(plan, garbage_collector_decide_read);
         return;
     }
     const Object *waiting = waiting_owner(self, object);
@@ -408,7 +408,7 @@ decide_orphaned(const void *data, Plan *plan)
 
 /* The low half of the uid of an owner that is absent. */
 static void
-apply_change(void *data, const PlanChange *change)
+garbage_collector_apply_change(void *data, const PlanChange *change)
 {
     GarbageCollector *self = data;
 
@@ -417,13 +417,13 @@ apply_change(void *data, const PlanChange *change)
 
 /* API-100a: twice the rate of the other controllers, the same burst. */
 static double
-client_qps(const void *options, unsigned *burst)
+garbage_collector_client_qps(const void *options, unsigned *burst)
 {
     return 2 * kube_controller_manager_client_qps(options, burst);
 }
 
 static void
-init(void *data)
+garbage_collector_init(void *data)
 {
     GarbageCollector *self = data;
 
@@ -458,9 +458,9 @@ static const ComponentPart parts[] = {
 const ModelClass garbage_collector_class = {
     .name = "generic-garbage-collector",
     .process = &kube_controller_manager_process,
-    .client_qps = client_qps,
+    .client_qps = garbage_collector_client_qps,
     .rule_tables = RULE_TABLES(&dependent_rules),
     PARTS(parts),
-    .init = init,
-    .apply_change = apply_change,
+    .init = garbage_collector_init,
+    .apply_change = garbage_collector_apply_change,
 };

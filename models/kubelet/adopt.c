@@ -95,7 +95,7 @@ adopt_mount(Kubelet *self, PodMount *mount, const Object *pv, int64_t claim_byte
 }
 
 static void
-decide_volume(const void *self, Plan *plan)
+adopt_decide_volume(const void *self, Plan *plan)
 {
     int step = plan_last_step(plan);
     const Object *claim = plan_object(plan, step - 1), *pv = plan_object(plan, step);
@@ -108,7 +108,7 @@ decide_volume(const void *self, Plan *plan)
 }
 
 static void
-decide_claim(const void *data, Plan *plan)
+adopt_decide_claim(const void *data, Plan *plan)
 {
     const Kubelet *self = data;
     const Claim *claim = CLAIM_CONST(plan_object(plan, plan_last_step(plan)));
@@ -117,7 +117,7 @@ decide_claim(const void *data, Plan *plan)
         return;
     plan_get(plan, objects_key(self->base.objects, KIND_VOLUME, NULL, claim_volume_name(claim)),
              PLAN_STOP);
-    plan_then(plan, decide_volume);
+    plan_then(plan, adopt_decide_volume);
 }
 
 static void
@@ -136,7 +136,7 @@ decide_mount(const void *data, Plan *plan)
     }
     plan_get(plan, pod_claim_key(self->base.objects, POD_CONST(mount->worker->pod), mount->spec),
              PLAN_STOP);
-    plan_then(plan, decide_claim);
+    plan_then(plan, adopt_decide_claim);
 }
 
 static void

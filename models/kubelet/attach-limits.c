@@ -34,7 +34,7 @@ period_of(const Kubelet *self, const char *driver)
 /* ---- One update: REG-37 ---- */
 
 static void
-go_on(const Kubelet *self, Plan *plan)
+attach_limits_go_on(const Kubelet *self, Plan *plan)
 {
     const LimitNotes *notes = plan_notes(plan);
 
@@ -42,56 +42,56 @@ go_on(const Kubelet *self, Plan *plan)
         notes->done(self, plan);
 }
 
-static void decide_read(const void *data, Plan *plan);
+static void attach_limits_decide_read(const void *data, Plan *plan);
 
 /* The pauses of a registration (REG-20); then the limit stays until the next update. */
 static void
-decide_written(const void *data, Plan *plan)
+attach_limits_decide_written(const void *data, Plan *plan)
 {
     static const SimTime pauses[] = {10 * SIM_MS, 50 * SIM_MS, 250 * SIM_MS};
     const Kubelet *self = data;
     LimitNotes *notes = plan_notes(plan);
 
     if (plan_code(plan, plan_last_step(plan)) == API_OK || notes->n_tries >= G_N_ELEMENTS(pauses)) {
-        go_on(self, plan);
+        attach_limits_go_on(self, plan);
         return;
     }
     plan_because(plan, "REG-37");
     plan_wait(plan, pauses[notes->n_tries++], WAIT_BACKOFF);
     plan_get(plan, node_info_csi_node_key(self), PLAN_DECIDE);
-    plan_then(plan, decide_read);
+    plan_then(plan, attach_limits_decide_read);
 }
 
 static void
-decide_read(const void *data, Plan *plan)
+attach_limits_decide_read(const void *data, Plan *plan)
 {
     const Kubelet *self = data;
     const LimitNotes *notes = plan_notes(plan);
     const Object *csi_node = plan_object(plan, plan_last_step(plan));
 
     if (csi_node == NULL) {
-        decide_written(self, plan);
+        attach_limits_decide_written(self, plan);
         return;
     }
     plan_because(plan, "REG-37");
     plan_update(plan, csi_node, node_info_edit_csi_node,
                 plugin_registration_info(self, plan, notes->driver, notes->told), PLAN_DECIDE);
-    plan_then(plan, decide_written);
+    plan_then(plan, attach_limits_decide_written);
 }
 
 static void
-decide_told(const void *data, Plan *plan)
+attach_limits_decide_told(const void *data, Plan *plan)
 {
     const Kubelet *self = data;
     const CsiResponse *response = plan_response(plan, plan_last_step(plan));
 
     if (response->code != CSI_OK || response->node_id == NULL) {
-        go_on(self, plan);
+        attach_limits_go_on(self, plan);
         return;
     }
     plan_because(plan, "REG-37");
     plan_get(plan, node_info_csi_node_key(self), PLAN_DECIDE);
-    plan_then(plan, decide_read);
+    plan_then(plan, attach_limits_decide_read);
 }
 
 static void
@@ -105,12 +105,12 @@ plan_update_limit(const Kubelet *self, Plan *plan, LimitNotes *notes)
     };
 
     if (driver == NULL) {
-        go_on(self, plan);
+        attach_limits_go_on(self, plan);
         return;
     }
     plan_because(plan, "REG-37");
     notes->told = plan_call(plan, driver, &request, PLAN_DECIDE);
-    plan_then(plan, decide_told);
+    plan_then(plan, attach_limits_decide_told);
 }
 
 /* ---- From time to time: REG-36 ---- */
@@ -244,7 +244,7 @@ plan_next_attachment(const Kubelet *self, Plan *plan, LimitNotes *notes)
         plan_then(plan, decide_attachment);
         return;
     }
-    go_on(self, plan);
+    attach_limits_go_on(self, plan);
 }
 
 static void

@@ -114,7 +114,7 @@ add_wait(const Kubelet *self, Plan *plan, CsiPluginThen then)
 }
 
 static void
-finish(const void *data, Plan *plan, const InProcessResult *result)
+in_process_finish(const void *data, Plan *plan, const InProcessResult *result)
 {
     const Kubelet *self = data;
     CsiPluginThen then = (CsiPluginThen)result->after;
@@ -130,7 +130,8 @@ finish(const void *data, Plan *plan, const InProcessResult *result)
 }
 
 static void
-begin(const Kubelet *self, Plan *plan, FlexOperation operation, int64_t bytes, CsiPluginThen then)
+kubelet_in_process_begin(
+    const Kubelet *self, Plan *plan, FlexOperation operation, int64_t bytes, CsiPluginThen then)
 {
     const PendingOperation *pending = plan_operation(plan);
     const NodeVolume *volume = pending->volume;
@@ -176,7 +177,7 @@ begin(const Kubelet *self, Plan *plan, FlexOperation operation, int64_t bytes, C
                         .target_path = mount_path(self, pending),
                         .capabilities = &capability,
                         .n_capabilities = 1},
-            .then = finish,
+            .then = in_process_finish,
             .after = (GCallback)then,
     });
 }
@@ -184,12 +185,12 @@ begin(const Kubelet *self, Plan *plan, FlexOperation operation, int64_t bytes, C
 void
 in_process_plan(const Kubelet *self, Plan *plan, FlexOperation operation, CsiPluginThen then)
 {
-    begin(self, plan, operation, 0, then);
+    kubelet_in_process_begin(self, plan, operation, 0, then);
 }
 
 void
 in_process_expand(const Kubelet *self, Plan *plan, int64_t bytes, CsiPluginThen then)
 {
     plan_because(plan, "INT-41");
-    begin(self, plan, FLEX_EXPAND_FILE_SYSTEM, bytes, then);
+    kubelet_in_process_begin(self, plan, FLEX_EXPAND_FILE_SYSTEM, bytes, then);
 }

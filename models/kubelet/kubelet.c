@@ -67,7 +67,7 @@ const ProcessClass kubelet_process = {
 };
 
 static double
-client_qps(const void *options, unsigned *burst)
+kubelet_client_qps(const void *options, unsigned *burst)
 {
     const KubeletOptions *kubelet = options;
 
@@ -292,7 +292,7 @@ kubelet_clear(void *data)
 }
 
 static void
-apply_change(void *data, const PlanChange *change)
+kubelet_apply_change(void *data, const PlanChange *change)
 {
     Kubelet *self = data;
 
@@ -368,7 +368,7 @@ const ModelClass kubelet_class = {
     .event_source = "kubelet", /* KVM-22 */
     .event_style = EVENTS_CORE,
     .separate_event_client = TRUE, /* API-109 */
-    .client_qps = client_qps,
+    .client_qps = kubelet_client_qps,
     .rule_tables = RULE_TABLES(&kubelet_new_pod_rules,
                                &kubelet_changed_pod_rules,
                                &kubelet_step_rules,
@@ -389,7 +389,7 @@ const ModelClass kubelet_class = {
                                &kubelet_admit_rules),
     .init = kubelet_init,
     .clear = kubelet_clear,
-    .apply_change = apply_change,
+    .apply_change = kubelet_apply_change,
     .machine_event = machine_event,
     .free_disk = kubelet_free_disk,
 };

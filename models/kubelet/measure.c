@@ -167,7 +167,7 @@ kubelet_measure_question(const Kubelet *self, const char *driver, SimTime took)
 
 /* Before a scrape: of all kubelets together. */
 static void
-measure(void *data)
+measure_measure(void *data)
 {
     const Kubelet *self = data;
 
@@ -194,7 +194,7 @@ kubelet_measure_begin(Kubelet *self)
         return;
     for (unsigned i = 0; i < G_N_ELEMENTS(scalars); i++)
         (void)metric_series(metrics, scalars[i], process_job(self->base.process), NULL);
-    sim_metrics_add_collector(metrics, measure, self);
+    sim_metrics_add_collector(metrics, measure_measure, self);
 }
 
 /* Its volumes leave the counts with it. */

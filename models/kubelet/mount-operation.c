@@ -27,7 +27,7 @@ static const MountWords block_words = {
 };
 
 static const MountWords *
-words_of(const PendingOperation *self)
+mount_operation_words_of(const PendingOperation *self)
 {
     return operation_is_block(self) ? &block_words : &filesystem_words;
 }
@@ -39,8 +39,8 @@ add_failure(Plan *plan, const PendingOperation *operation, const char *prefix, c
     const char *text = plan_internf(plan, "%s for volume \"%s\" : %s", prefix,
                                     object_name(operation->volume->pv), cause);
 
-    plan_event(plan, operation->target->worker->pod, "Warning", words_of(operation)->reason, "%s",
-               text);
+    plan_event(plan, operation->target->worker->pod, "Warning",
+               mount_operation_words_of(operation)->reason, "%s", text);
     plan_fail(plan, "%s", text);
 }
 
@@ -89,7 +89,7 @@ add_error(Plan *plan,
           gboolean rebuilt)
 {
     const PendingOperation *operation = plan_operation(plan);
-    const MountWords *words = words_of(operation);
+    const MountWords *words = mount_operation_words_of(operation);
 
     if (result->end != CSI_PLUGIN_TRANSIENT) {
         plan_because(plan, "KVM-15");
@@ -152,7 +152,7 @@ decide_attached(const void *data, Plan *plan)
 
     if (error != NULL) {
         plan_because(plan, "KVM-41.4");
-        add_failure(plan, operation, words_of(operation)->attach, error);
+        add_failure(plan, operation, mount_operation_words_of(operation)->attach, error);
         return;
     }
     add_steps(data, plan, FROM_DEVICE);
@@ -258,7 +258,7 @@ static void
 add_steps(const Kubelet *self, Plan *plan, MountProgress progress)
 {
     const PendingOperation *operation = plan_operation(plan);
-    const MountWords *words = words_of(operation);
+    const MountWords *words = mount_operation_words_of(operation);
 
     switch ((MountStep)plan_judge(plan, &kubelet_mount_step_rules,
                                   step_facts(self, operation, progress))) {

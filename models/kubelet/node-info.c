@@ -11,7 +11,7 @@
 
 /* The annotation is a JSON object from driver to node id, its keys sorted. Returns: interned */
 static const char *
-node_id_annotation(const NodeInfo *info, const char *before)
+node_id_annotation(const PluginNodeInfo *info, const char *before)
 {
     json_t *ids = before == NULL ? NULL : json_loads(before, 0, NULL);
 
@@ -30,7 +30,7 @@ node_id_annotation(const NodeInfo *info, const char *before)
 gboolean
 node_info_edit_node(Object *node, const void *arg)
 {
-    const NodeInfo *info = arg;
+    const PluginNodeInfo *info = arg;
     gboolean changed = object_set_annotation(
         node, ANNOTATION_NODE_ID,
         node_id_annotation(info, object_annotation(node, ANNOTATION_NODE_ID)));
@@ -55,7 +55,7 @@ segment_keys(const StringMap *segments)
 gboolean
 node_info_edit_csi_node(Object *object, const void *arg)
 {
-    const NodeInfo *info = arg;
+    const PluginNodeInfo *info = arg;
     CsiNode *csi_node = CSI_NODE(object);
     CsiNodeDriver entry = {
         .name = info->driver,
@@ -103,10 +103,11 @@ node_info_first_csi_node(const Kubelet *self, const Object *node)
 {
     Object *csi_node = node_info_new_csi_node(self, node);
 
-    node_info_set_migrated(csi_node, &(NodeInfo){.strings = self->base.strings,
+    node_info_set_migrated(
+        csi_node, &(PluginNodeInfo){.strings = self->base.strings,
 
-                                                 .migrated = cluster_migrated_plugins(
-                                                     self->base.cluster, self->base.node_name)});
+                                    .migrated = cluster_migrated_plugins(self->base.cluster,
+                                                                         self->base.node_name)});
     return csi_node;
 }
 
@@ -125,7 +126,7 @@ has_all(const char *list, const char *wanted)
 gboolean
 node_info_set_migrated(Object *object, const void *arg)
 {
-    const NodeInfo *info = arg;
+    const PluginNodeInfo *info = arg;
     const char *old = object_annotation(object, ANNOTATION_MIGRATED_PLUGINS);
 
     if (old != NULL && has_all(old, info->migrated) && has_all(info->migrated, old))
@@ -136,7 +137,7 @@ node_info_set_migrated(Object *object, const void *arg)
 
 /* REG-21: a driver with segments always patches, so a patch may change nothing. */
 gboolean
-node_info_needs_patch(const Object *node, const NodeInfo *info)
+node_info_needs_patch(const Object *node, const PluginNodeInfo *info)
 {
     g_autoptr(Object) copy = object_edit(node);
 
@@ -147,7 +148,7 @@ node_info_needs_patch(const Object *node, const NodeInfo *info)
 gboolean
 node_info_withdraw_from_node(Object *node, const void *arg)
 {
-    const NodeInfo *info = arg;
+    const PluginNodeInfo *info = arg;
     const char *before = object_annotation(node, ANNOTATION_NODE_ID);
     json_t *ids = before == NULL ? NULL : json_loads(before, 0, NULL);
 
@@ -167,7 +168,7 @@ node_info_withdraw_from_node(Object *node, const void *arg)
 gboolean
 node_info_withdraw_from_csi_node(Object *object, const void *arg)
 {
-    const NodeInfo *info = arg;
+    const PluginNodeInfo *info = arg;
 
     return csi_node_set_driver(CSI_NODE(object), info->driver, NULL);
 }

@@ -151,7 +151,7 @@ list_free(void *list)
 }
 
 static void
-report(Kubelet *self, StringList *list)
+node_status_report(Kubelet *self, StringList *list)
 {
     PlanStart start = {
         .component = &self->base,
@@ -227,7 +227,7 @@ status_round(void *data)
         mark_reported(self, in_use);
         return FALSE;
     }
-    report(self, g_steal_pointer(&in_use));
+    node_status_report(self, g_steal_pointer(&in_use));
     return TRUE; /* a cache that is still behind then makes the kubelet report again */
 }
 
@@ -244,7 +244,7 @@ has_another_list(const Kubelet *self, const Object *before, const Node *node)
 /* The node controller may take a kubelet for dead just as it comes back. A kubelet that starts with
  * the cluster knows the Node's state. */
 static void
-node_changed(void *data, const Object *before, const Object *after)
+node_status_node_changed(void *data, const Object *before, const Object *after)
 {
     Kubelet *self = data;
     const Node *node = (const Node *)after;
@@ -292,7 +292,7 @@ node_status_init(Kubelet *self)
 
     self->status_loop = sim_ticker_new(self->base.sim, &options);
     self->status_label = sim_label(self->base.sim, options.name);
-    informer_add_handler(self->nodes, node_changed, self);
+    informer_add_handler(self->nodes, node_status_node_changed, self);
     if (self->base.started_late) /* the Node's status is that of the life before (KVM-65) */
         sim_ticker_wake(self->status_loop);
 }

@@ -36,7 +36,7 @@ wake_loop(Kubelet *self)
 /* ---- Operations: REG-12 to REG-14 ---- */
 
 static void
-operation_done(void *data, Plan *plan, PlanEnd end, const char *message)
+plugin_manager_operation_done(void *data, Plan *plan, PlanEnd end, const char *message)
 {
     Kubelet *self = data;
     NodePlugin *plugin = plan_done_operation(plan);
@@ -64,7 +64,7 @@ start_operation(NodePlugin *self, PlanDecide decide)
         .decide = decide,
         .key = kubelet->node_key,
         .operation = self,
-        .done = operation_done,
+        .done = plugin_manager_operation_done,
     };
 
     self->running = TRUE;
@@ -115,7 +115,7 @@ plugin_pass(void *data)
 /* ---- The watcher: REG-8, REG-9, REG-10, REG-11 ---- */
 
 static NodePluginPod
-pod_of(const NodePlugin *self)
+plugin_manager_pod_of(const NodePlugin *self)
 {
     const Kubelet *kubelet = self->kubelet;
 
@@ -126,7 +126,7 @@ pod_of(const NodePlugin *self)
 static gboolean
 look_for_socket(NodePlugin *self)
 {
-    NodePluginPod pod = pod_of(self);
+    NodePluginPod pod = plugin_manager_pod_of(self);
     unsigned before = self->desired;
 
     self->desired = pod.registrar == REGISTRAR_GONE ? 0 : pod.socket;
@@ -144,7 +144,7 @@ restart_fired(Sim *sim, void *data)
     Kubelet *kubelet = self->kubelet;
 
     self->restart = 0;
-    if (pod_of(self).lacks_pod)
+    if (plugin_manager_pod_of(self).lacks_pod)
         return;
     self->registrar_container.started_at = sim_now(sim);
     cluster_set_registrar(kubelet->base.cluster, self->driver, kubelet->base.node_name,
@@ -157,7 +157,7 @@ static const SimEventType restart_event = {
 };
 
 static SimTime
-draw(NodePlugin *self, SimTime below)
+plugin_manager_draw(NodePlugin *self, SimTime below)
 {
     SimStream stream = sim_stream(sim_of(self), "kubelet/registrar");
     uint64_t entity = sim_hash_combine(self->kubelet->node_key->hash, self->driver);
@@ -175,9 +175,10 @@ container_restart_delay(NodePlugin *self, PluginContainer *container)
     SimTime backoff = container->n_exits == 0
                           ? 0
                           : MIN(RESTART_FIRST << MIN(container->n_exits - 1, 8), RESTART_MAX);
-    SimTime now = sim_now(sim_of(self)), at = now + draw(self, SIM_SECOND);
+    SimTime now = sim_now(sim_of(self)), at = now + plugin_manager_draw(self, SIM_SECOND);
     while (at - now < backoff)
-        at = kubelet_sync_tick(self->kubelet, at + SYNC_BACKOFF + draw(self, SYNC_BACKOFF / 2));
+        at = kubelet_sync_tick(self->kubelet,
+                               at + SYNC_BACKOFF + plugin_manager_draw(self, SYNC_BACKOFF / 2));
     container->n_exits++;
     return at - now;
 }
@@ -185,7 +186,8 @@ container_restart_delay(NodePlugin *self, PluginContainer *container)
 static void
 restart_registrar(NodePlugin *self)
 {
-    if (self->restart == 0 && !pod_of(self).lacks_pod) /* else it comes with its pod (DP-3) */
+    if (self->restart == 0 &&
+        !plugin_manager_pod_of(self).lacks_pod) /* else it comes with its pod (DP-3) */
         self->restart =
             sim_after(sim_of(self), container_restart_delay(self, &self->registrar_container),
                       &restart_event, self, WAIT_BACKOFF);
@@ -208,7 +210,7 @@ plugin_manager_changed(Kubelet *self, unsigned driver)
         if (plugin->driver != driver || plugin->event != 0) /* it has not begun yet */
             continue;
         look_for_socket(plugin);
-        if (pod_of(plugin).registrar == REGISTRAR_DEAD)
+        if (plugin_manager_pod_of(plugin).registrar == REGISTRAR_DEAD)
             restart_registrar(plugin);
         if (plugin->plan != NULL)
             plan_wake(plugin->plan); /* it may wait for the registrar (REG-15) */
@@ -221,14 +223,14 @@ plugin_manager_changed(Kubelet *self, unsigned driver)
 /* REG-29: after a restart the kubelet finds the sockets and walks them at once (TIM-94). Else the
  * registrar makes its socket, and the next pass finds it. */
 static void
-begin(Sim *sim, void *data)
+kubelet_plugin_manager_begin(Sim *sim, void *data)
 {
     NodePlugin *self = data;
     Kubelet *kubelet = self->kubelet;
 
     (void)sim;
     self->event = 0;
-    if (pod_of(self).registrar == REGISTRAR_DEAD)
+    if (plugin_manager_pod_of(self).registrar == REGISTRAR_DEAD)
         restart_registrar(self);
     if (!look_for_socket(self))
         return;
@@ -240,7 +242,7 @@ begin(Sim *sim, void *data)
 
 static const SimEventType begin_event = {
     .name = "kubelet/plugin registers",
-    .fire = begin,
+    .fire = kubelet_plugin_manager_begin,
 };
 
 void

@@ -90,21 +90,22 @@ typedef struct {
     int32_t count;             /* -1: no limit */
     const StringMap *segments; /* borrowed */
     gboolean only_if_absent;   /* an imported CSINode knows better */
-} NodeInfo;
+} PluginNodeInfo;
 
 /* From the answer of NodeGetInfo in step @call, which it borrows from. */
-NodeInfo *plugin_registration_info(const Kubelet *self, Plan *plan, const char *driver, int call);
+PluginNodeInfo *
+plugin_registration_info(const Kubelet *self, Plan *plan, const char *driver, int call);
 ObjectKey *node_info_csi_node_key(const Kubelet *self);
 /* It goes with its Node. Returns: (owned) */
 Object *node_info_new_csi_node(const Kubelet *self, const Object *node);
 /* REG-25. Returns: (owned): the CSINode of a node without drivers */
 Object *node_info_first_csi_node(const Kubelet *self, const Object *node);
-/* ObjectEdits: of a NodeInfo */
+/* ObjectEdits: of a PluginNodeInfo */
 gboolean node_info_set_migrated(Object *csi_node, const void *info);
 gboolean node_info_edit_node(Object *node, const void *info);
 gboolean node_info_edit_csi_node(Object *csi_node, const void *info);
 gboolean node_info_withdraw_from_node(Object *node, const void *info);
 gboolean node_info_withdraw_from_csi_node(Object *csi_node, const void *info);
-gboolean node_info_needs_patch(const Object *node, const NodeInfo *info);
+gboolean node_info_needs_patch(const Object *node, const PluginNodeInfo *info);
 /* REG-21: a label with another value. Returns: (borrowed): NULL: none */
 const StringPair *node_info_find_collision(const Object *node, const StringMap *segments);

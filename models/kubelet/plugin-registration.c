@@ -25,11 +25,11 @@ plugin_registration_driver(const Kubelet *self, const char *driver)
     return NULL;
 }
 
-NodeInfo *
+PluginNodeInfo *
 plugin_registration_info(const Kubelet *self, Plan *plan, const char *driver, int call)
 {
     const CsiResponse *response = plan_response(plan, call);
-    NodeInfo *info = plan_new_arg(plan, NodeInfo);
+    PluginNodeInfo *info = plan_new_arg(plan, PluginNodeInfo);
 
     info->strings = self->base.strings;
     info->migrated = cluster_migrated_plugins(self->base.cluster, self->base.node_name);
@@ -43,7 +43,7 @@ plugin_registration_info(const Kubelet *self, Plan *plan, const char *driver, in
     return info;
 }
 
-static NodeInfo *
+static PluginNodeInfo *
 plan_info(const Kubelet *self, Plan *plan, int call)
 {
     return plugin_registration_info(self, plan, plugin_name(self, plan_operation(plan)), call);
@@ -59,7 +59,7 @@ decide_install_at_once(const void *data, Plan *plan)
     const Kubelet *self = data;
     const Object *node = plan_object(plan, NODE_AT_ONCE);
     const Object *csi_node = plan_object(plan, CSI_NODE_AT_ONCE);
-    NodeInfo *info = plan_info(self, plan, INFO_AT_ONCE);
+    PluginNodeInfo *info = plan_info(self, plan, INFO_AT_ONCE);
     const NodePlugin *plugin = plan_operation(plan);
     const char *taint = cluster_node_plugin(self->base.cluster, plugin->driver)->removes_taint;
 
@@ -114,10 +114,10 @@ decide_first_csi_node(const void *data, Plan *plan)
 /* ---- As a kubelet starts: REG-25 ---- */
 
 /* For edits that only need the strings. */
-static NodeInfo *
+static PluginNodeInfo *
 no_info(const Kubelet *self, Plan *plan)
 {
-    NodeInfo *info = plan_new_arg(plan, NodeInfo);
+    PluginNodeInfo *info = plan_new_arg(plan, PluginNodeInfo);
 
     info->strings = self->base.strings;
     info->migrated = cluster_migrated_plugins(self->base.cluster, self->base.node_name);
@@ -149,7 +149,7 @@ decide_look_for_csi_node(const void *data, Plan *plan)
 
 /* ---- On a running node: REG-15 to REG-20, REG-24 ---- */
 
-static NodeInfo *
+static PluginNodeInfo *
 told_info(const Kubelet *self, Plan *plan)
 {
     const NodePlugin *plugin = plan_operation(plan);
@@ -175,7 +175,8 @@ add_withdrawal(const Kubelet *self, Plan *plan, const char *failure)
 /* REG-20: up to four tries of each write, each after a new read of @key. All drivers that register
  * at once write the same CSINode. @failure: of the last try */
 static void
-try_again(const Kubelet *self, Plan *plan, ObjectKey *key, PlanDecide decide, const char *failure)
+plugin_registration_try_again(
+    const Kubelet *self, Plan *plan, ObjectKey *key, PlanDecide decide, const char *failure)
 {
     static const SimTime pauses[] = {10 * SIM_MS, 50 * SIM_MS, 250 * SIM_MS};
     const NodePlugin *plugin = plan_operation(plan);
@@ -205,8 +206,8 @@ decide_csi_node_written(const void *data, Plan *plan)
     int step = plan_last_step(plan);
 
     if (plan_code(plan, step) != API_OK)
-        try_again(self, plan, node_info_csi_node_key(self), decide_csi_node,
-                  plan_message(plan, step));
+        plugin_registration_try_again(self, plan, node_info_csi_node_key(self), decide_csi_node,
+                                      plan_message(plan, step));
 }
 
 /* One write creates the CSINode if it is missing, another one changes it (REG-23). */
@@ -244,7 +245,8 @@ decide_node_written(const void *data, Plan *plan)
     int step = plan_last_step(plan);
 
     if (plan_code(plan, step) != API_OK) {
-        try_again(self, plan, self->node_key, decide_install, plan_message(plan, step));
+        plugin_registration_try_again(self, plan, self->node_key, decide_install,
+                                      plan_message(plan, step));
         return;
     }
     kubelet_add_change(plan, CHANGE_REGISTRATION_TRIED, plan_operation(plan), 0);
@@ -268,16 +270,17 @@ decide_install(const void *data, Plan *plan)
 {
     const Kubelet *self = data;
     const Object *node = plan_object(plan, plan_last_step(plan));
-    const NodeInfo *info = told_info(self, plan);
+    const PluginNodeInfo *info = told_info(self, plan);
     const StringPair *collision =
         node == NULL ? NULL : node_info_find_collision(node, info->segments);
 
     plan_because(plan, "REG-21");
     if (node == NULL) {
-        try_again(self, plan, self->node_key, decide_install, plan_last_message(plan));
+        plugin_registration_try_again(self, plan, self->node_key, decide_install,
+                                      plan_last_message(plan));
     } else if (collision != NULL) {
-        try_again(self, plan, self->node_key, decide_install,
-                  collision_text(plan, node, collision));
+        plugin_registration_try_again(self, plan, self->node_key, decide_install,
+                                      collision_text(plan, node, collision));
     } else if (node_info_needs_patch(node, info)) {
         plan_patch_status(plan, self->node_key, node_info_edit_node, info, PLAN_DECIDE);
         plan_then(plan, decide_node_written);
@@ -287,7 +290,7 @@ decide_install(const void *data, Plan *plan)
 }
 
 static void
-decide_told(const void *data, Plan *plan)
+plugin_registration_decide_told(const void *data, Plan *plan)
 {
     const Kubelet *self = data;
     const CsiResponse *response = plan_response(plan, plan_last_step(plan));
@@ -332,7 +335,7 @@ add_node_info(const Kubelet *self, Plan *plan)
     kubelet_add_change(plan, CHANGE_CONNECTED, plan_operation(plan),
                        plan_last_step(plan) + 2); /* this is the next step */
     plan_call(plan, cluster_driver(self->base.cluster, plugin->driver), &request, PLAN_DECIDE);
-    plan_then(plan, decide_told);
+    plan_then(plan, plugin_registration_decide_told);
 }
 
 static int
@@ -386,10 +389,10 @@ decide_withdrawn(const void *data, Plan *plan)
               plugin->failure);
 }
 
-static const NodeInfo *
+static const PluginNodeInfo *
 withdrawn_info(const Kubelet *self, Plan *plan)
 {
-    NodeInfo *info = no_info(self, plan);
+    PluginNodeInfo *info = no_info(self, plan);
 
     info->driver = plugin_name(self, plan_operation(plan));
     return info;
@@ -401,7 +404,7 @@ decide_withdraw_from_node(const void *data, Plan *plan)
 {
     const Kubelet *self = data;
     const Object *node = plan_object(plan, plan_last_step(plan));
-    const NodeInfo *info = withdrawn_info(self, plan);
+    const PluginNodeInfo *info = withdrawn_info(self, plan);
     g_autoptr(Object) copy = node == NULL ? NULL : object_edit(node);
 
     plan_because(plan, "REG-24");
@@ -501,7 +504,7 @@ socket_delay(const Kubelet *self, const NodePlugin *plugin, const NodePluginOpti
 }
 
 static void
-begin(Kubelet *self, NodePlugin *plugin)
+plugin_registration_begin(Kubelet *self, NodePlugin *plugin)
 {
     plugin_manager_begin(
         plugin,
@@ -517,7 +520,7 @@ registered_at_once(void *data, Plan *plan, PlanEnd end, const char *message)
     if (end == PLAN_DONE)
         plugin_manager_is_registered(plugin);
     else
-        begin(data, plugin);
+        plugin_registration_begin(data, plugin);
 }
 
 static void
@@ -540,7 +543,7 @@ plugin_start(Kubelet *self, NodePlugin *plugin)
 
     if (self->base.started_late || pod.lacks_pod ||
         (options->registers_after != NULL && !pod.in_pod))
-        begin(self, plugin);
+        plugin_registration_begin(self, plugin);
     else if (options->preregistered)
         plugin_manager_is_registered(plugin);
     else

@@ -10,7 +10,7 @@
 
 /* "v1.2.3" or "1.2.3", and what follows it. Returns: FALSE: it is no version */
 static gboolean
-parse(const char *text, uint64_t number[3])
+plugin_versions_parse(const char *text, uint64_t number[3])
 {
     const char *at = text[0] == 'v' ? text + 1 : text;
 
@@ -28,7 +28,7 @@ parse(const char *text, uint64_t number[3])
 }
 
 static int
-compare(const uint64_t a[3], const uint64_t b[3])
+plugin_versions_compare(const uint64_t a[3], const uint64_t b[3])
 {
     for (unsigned i = 0; i < 3; i++)
         if (a[i] != b[i])
@@ -44,9 +44,9 @@ find_highest(const char *const *versions, uint64_t highest[3])
     uint64_t number[3];
 
     for (unsigned i = 0; versions[i] != NULL; i++) {
-        if (!parse(versions[i], number) || number[0] > MAJOR_MAX)
+        if (!plugin_versions_parse(versions[i], number) || number[0] > MAJOR_MAX)
             continue;
-        if (!found || compare(highest, number) < 0)
+        if (!found || plugin_versions_compare(highest, number) < 0)
             memcpy(highest, number, sizeof number);
         found = TRUE;
     }
@@ -64,7 +64,8 @@ plugin_versions_fault(const char *const *versions, const char *const *existing)
         g_autofree char *list = g_strjoinv("\" \"", (char **)versions); /* only read */
         return g_strdup_printf("None of the versions specified [\"%s\"] are supported", list);
     }
-    if (existing != NULL && find_highest(existing, before) && compare(before, highest) >= 0)
+    if (existing != NULL && find_highest(existing, before) &&
+        plugin_versions_compare(before, highest) >= 0)
         return g_strdup("Another driver with the same name is already registered with a higher "
                         "supported version");
     return NULL;

@@ -115,7 +115,7 @@ disruption_put_first(Pod *pod)
 }
 
 static gboolean
-edit_status(Object *object, const void *arg)
+pod_status_edit_status(Object *object, const void *arg)
 {
     const PodReport *report = arg;
     Pod *pod = POD(object);
@@ -217,7 +217,7 @@ is_news(const Object *stored, const PodReport *report)
 {
     Pod copy = *POD_CONST(stored);
 
-    return edit_status(&copy.meta, report);
+    return pod_status_edit_status(&copy.meta, report);
 }
 
 static void
@@ -237,7 +237,7 @@ decide_write(const void *data, Plan *plan)
     const PodReport *report = new_report(self, plan, worker);
     if (is_news(stored, report)) {
         plan_because(plan, view_tells[worker->view].rule);
-        plan_patch_status(plan, worker->key, edit_status, report, PLAN_GONE_IS_FINE);
+        plan_patch_status(plan, worker->key, pod_status_edit_status, report, PLAN_GONE_IS_FINE);
     }
     if (worker->step == WORKER_FINISHED && object_is_deleted(stored)) {
         plan_because(plan, "SEQ-10");

@@ -413,7 +413,7 @@ is_shadowed(const PodVolumes *volumes, unsigned item)
 }
 
 static gboolean
-is_used(const PodVolumes *volumes, unsigned item)
+pod_worker_is_used(const PodVolumes *volumes, unsigned item)
 {
     return volumes->items[item].mounted && !is_shadowed(volumes, item);
 }
@@ -424,7 +424,7 @@ count_used_volumes(const PodVolumes *volumes)
     unsigned n = 0;
 
     for (unsigned i = 0; volumes != NULL && i < volumes->n_items + volumes->n_inline; i++)
-        n += is_used(volumes, i) ? 1 : 0;
+        n += pod_worker_is_used(volumes, i) ? 1 : 0;
     return n;
 }
 
@@ -459,7 +459,7 @@ worker_new(Kubelet *kubelet, const Object *pod)
     self->n_mounts = n_mounts;
     self->shadowed = find_shadowed(kubelet, volumes);
     for (unsigned i = 0, at = 0; at < n_mounts; i++) {
-        if (!is_used(volumes, i))
+        if (!pod_worker_is_used(volumes, i))
             continue;
         self->mounts[at].worker = self;
         self->mounts[at++].spec = &volumes->items[i];

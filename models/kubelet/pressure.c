@@ -30,14 +30,14 @@ last_look(const Kubelet *self, SimTime now)
 }
 
 static void
-look_at(Kubelet *self, SimTime at)
+pressure_look_at(Kubelet *self, SimTime at)
 {
     sim_cancel(self->base.sim, self->pressure_event);
     self->pressure_event = sim_at(self->base.sim, at, &look_event, self, WAIT_POLL);
 }
 
 static void
-look(Sim *sim, void *data)
+kubelet_pressure_look(Sim *sim, void *data)
 {
     Kubelet *self = data;
     SimTime now = sim_now(sim), next = SIM_TIME_MAX;
@@ -57,13 +57,14 @@ look(Sim *sim, void *data)
     }
     next = MIN(next, eviction_next(self));
     if (next != SIM_TIME_MAX) /* the first look not before that */
-        look_at(self, last_look(self, next - 1) + look_step(self));
+        pressure_look_at(self, last_look(self, next - 1) + look_step(self));
     if (self->pressures != before)
         node_status_changed(self);
     eviction_act(self);
 }
 
-static const SimEventType look_event = {.name = "kubelet/looks at what is left", .fire = look};
+static const SimEventType look_event = {.name = "kubelet/looks at what is left",
+                                        .fire = kubelet_pressure_look};
 
 void
 pressure_changed(Kubelet *self)
@@ -84,7 +85,7 @@ pressure_look(Kubelet *self)
     SimTime now = sim_now(self->base.sim), last = last_look(self, now);
 
     if (!eviction_is_busy(self))
-        look_at(self, last == now ? now : last + look_step(self));
+        pressure_look_at(self, last == now ? now : last + look_step(self));
 }
 
 void

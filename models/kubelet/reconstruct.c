@@ -269,7 +269,7 @@ reconstruct_read_node(Kubelet *self)
 /* ---- Broken directories: KVM-62 ---- */
 
 static gboolean
-is_wanted(const Kubelet *self, const VolumeDirectory *directory)
+reconstruct_is_wanted(const Kubelet *self, const VolumeDirectory *directory)
 {
     const PodWorker *worker = pod_worker_find(self, directory->pod);
 
@@ -292,7 +292,7 @@ reconstruct_clean_up(Kubelet *self)
         if (!directory->failed)
             continue;
         directory->failed = FALSE; /* one look is enough: a wanted volume is mounted anew */
-        if (is_wanted(self, directory))
+        if (reconstruct_is_wanted(self, directory))
             continue;
         self->n_cleaned_up++;
         kubelet_count(self, METRIC_KUBELET_FORCE_CLEANED);

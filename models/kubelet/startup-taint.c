@@ -37,7 +37,7 @@ static void decide_node(const void *data, Plan *plan);
 
 /* REG-39: ten tries, with pauses of 0.5 s, 1 s, 2 s, ... between them. */
 static void
-try_again(const Kubelet *self, Plan *plan)
+startup_taint_try_again(const Kubelet *self, Plan *plan)
 {
     TaintNotes *notes = plan_notes(plan);
 
@@ -50,10 +50,10 @@ try_again(const Kubelet *self, Plan *plan)
 }
 
 static void
-decide_written(const void *data, Plan *plan)
+startup_taint_decide_written(const void *data, Plan *plan)
 {
     if (plan_code(plan, plan_last_step(plan)) != API_OK)
-        try_again(data, plan);
+        startup_taint_try_again(data, plan);
 }
 
 /* REG-40: not before the driver's limit is known. */
@@ -68,14 +68,14 @@ decide_csi_node(const void *data, Plan *plan)
         csi_node == NULL ? NULL : csi_node_find_driver((const CsiNode *)csi_node, notes->driver);
 
     if (entry == NULL || entry->allocatable_count < 0) {
-        try_again(self, plan);
+        startup_taint_try_again(self, plan);
         return;
     }
     if (taints_find(((const Node *)node)->taints, notes->key, -1) == NULL)
         return;
     plan_because(plan, "REG-40");
     plan_patch(plan, self->node_key, startup_taint_edit, notes->key, PLAN_DECIDE);
-    plan_then(plan, decide_written);
+    plan_then(plan, startup_taint_decide_written);
 }
 
 static void
@@ -84,7 +84,7 @@ decide_node(const void *data, Plan *plan)
     const Kubelet *self = data;
 
     if (plan_object(plan, plan_last_step(plan)) == NULL) {
-        try_again(self, plan);
+        startup_taint_try_again(self, plan);
         return;
     }
     plan_because(plan, "REG-40");

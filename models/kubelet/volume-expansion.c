@@ -152,7 +152,7 @@ end_failed(Plan *plan, const PendingOperation *operation, const char *cause)
 }
 
 static void
-decide_told(const void *data, Plan *plan)
+volume_expansion_decide_told(const void *data, Plan *plan)
 {
     const Kubelet *self = data;
     const PendingOperation *operation = plan_operation(plan);
@@ -182,7 +182,7 @@ add_success(const Kubelet *self, Plan *plan, const PendingOperation *operation)
     mark->capacity_bytes = target_bytes(operation, claim);
     resize_mark_set_status(mark, RESIZE_NONE, self->base.strings);
     plan_patch_status_at(plan, &claim->meta, resize_mark_apply, mark, PLAN_DECIDE);
-    plan_then(plan, decide_told);
+    plan_then(plan, volume_expansion_decide_told);
 }
 
 /* In 1.32 a wrapper hides the code of an error, so even a time-out counts as final. */
@@ -259,7 +259,7 @@ add_expand(const Kubelet *self, Plan *plan, const PendingOperation *operation)
 }
 
 static void
-decide_marked(const void *data, Plan *plan)
+volume_expansion_decide_marked(const void *data, Plan *plan)
 {
     const PendingOperation *operation = plan_operation(plan);
 
@@ -328,11 +328,14 @@ add_begin(const Kubelet *self, Plan *plan, const Claim *claim)
     mark->keep_conditions = TRUE;
     resize_mark_set_status(mark, RESIZE_NODE_IN_PROGRESS, self->base.strings);
     plan_patch_status_at(plan, &claim->meta, resize_mark_apply, mark, PLAN_DECIDE);
-    plan_then(plan, decide_marked);
+    plan_then(plan, volume_expansion_decide_marked);
 }
 
 static void
-judge(const Kubelet *self, Plan *plan, const PendingOperation *operation, const Claim *claim)
+volume_expansion_judge(const Kubelet *self,
+                       Plan *plan,
+                       const PendingOperation *operation,
+                       const Claim *claim)
 {
     switch ((ExpansionAction)plan_judge(plan, &kubelet_expansion_rules,
                                         expansion_facts(operation, claim))) {
@@ -354,14 +357,14 @@ judge(const Kubelet *self, Plan *plan, const PendingOperation *operation, const 
 }
 
 static void
-decide_read(const void *data, Plan *plan)
+volume_expansion_decide_read(const void *data, Plan *plan)
 {
     const PendingOperation *operation = plan_operation(plan);
 
     if (plan_has_failed(plan))
         end_failed(plan, operation, plan_last_message(plan));
     else
-        judge(data, plan, operation, claim_in_hand(plan));
+        volume_expansion_judge(data, plan, operation, claim_in_hand(plan));
 }
 
 void
@@ -372,7 +375,7 @@ volume_expansion_decide(const void *self, Plan *plan)
     (void)self;
     plan_because(plan, "RSZ-51");
     plan_get(plan, operation_pv(operation)->claim_ref.claim, PLAN_DECIDE);
-    plan_then(plan, decide_read);
+    plan_then(plan, volume_expansion_decide_read);
 }
 
 /* ---- At the end of a mount: RSZ-52 ---- */
@@ -408,7 +411,7 @@ decide_mounted(const void *data, Plan *plan)
         tell_read_only(plan, operation, claim);
         end_well(plan, operation);
     } else {
-        judge(data, plan, operation, claim);
+        volume_expansion_judge(data, plan, operation, claim);
     }
 }
 

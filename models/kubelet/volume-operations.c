@@ -160,7 +160,10 @@ static const struct {
 };
 
 static void
-measure(const Kubelet *self, const Plan *plan, const PendingOperation *entry, PlanEnd end)
+volume_operations_measure(const Kubelet *self,
+                          const Plan *plan,
+                          const PendingOperation *entry,
+                          PlanEnd end)
 {
     const VolumeSource *source =
         entry->volume->pv == NULL ? NULL : VOLUME_CONST(entry->volume->pv)->source;
@@ -170,7 +173,7 @@ measure(const Kubelet *self, const Plan *plan, const PendingOperation *entry, Pl
 }
 
 static void
-operation_done(void *data, Plan *plan, PlanEnd end, const char *message)
+volume_operations_operation_done(void *data, Plan *plan, PlanEnd end, const char *message)
 {
     Kubelet *self = data;
     PendingOperation *entry = plan_done_operation(plan);
@@ -178,7 +181,7 @@ operation_done(void *data, Plan *plan, PlanEnd end, const char *message)
     PodMount *target = entry->target;
 
     (void)message;
-    measure(self, plan, entry, end);
+    volume_operations_measure(self, plan, entry, end);
     entry->running = FALSE;
     entry->target = NULL;
     if (end == PLAN_DONE) {
@@ -242,6 +245,6 @@ volume_operation_start(Kubelet *self, OperationName name, NodeVolume *volume, Po
                    ? mount->worker->key
                    : objects_key_at(self->base.objects, KIND_VOLUME, volume->pv->key->slot),
         .operation = entry,
-        .done = operation_done,
+        .done = volume_operations_operation_done,
     });
 }

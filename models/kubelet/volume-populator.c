@@ -259,7 +259,10 @@ add_error(Plan *plan, const Populate *populate, const char *text)
 }
 
 static void
-add_volume(Plan *plan, const Populate *populate, const Object *claim, const Object *pv)
+volume_populator_add_volume(Plan *plan,
+                            const Populate *populate,
+                            const Object *claim,
+                            const Object *pv)
 {
     plan_change(plan,
                 &(PlanChange){.what = CHANGE_POPULATE_CLAIM, .pointer = populate, .object = claim});
@@ -287,7 +290,7 @@ add_label_conflict(const Kubelet *self, Plan *plan, const Object *volume)
 }
 
 static void
-decide_volume(const void *data, Plan *plan)
+volume_populator_decide_volume(const void *data, Plan *plan)
 {
     const Populate *populate = plan_operation(plan);
     int step = plan_last_step(plan);
@@ -306,12 +309,12 @@ decide_volume(const void *data, Plan *plan)
     if (fault != VOLUME_IS_FINE)
         add_error(plan, populate, volume_error(plan, fault, claim, spec->name));
     else if (!add_label_conflict(data, plan, volume))
-        add_volume(plan, populate, claim, volume);
+        volume_populator_add_volume(plan, populate, claim, volume);
     plan_then(plan, decide_populate);
 }
 
 static void
-decide_claim(const void *data, Plan *plan)
+volume_populator_decide_claim(const void *data, Plan *plan)
 {
     const Kubelet *self = data;
     const Populate *populate = plan_operation(plan);
@@ -321,7 +324,7 @@ decide_claim(const void *data, Plan *plan)
     if (is_known_claim(self, populate, claim)) {
         plan_because(plan, "KVM-24");
         plan_get(plan, populate_mount(populate)->pv, PLAN_DECIDE);
-        plan_then(plan, decide_volume);
+        plan_then(plan, volume_populator_decide_volume);
         return;
     }
     int fault = plan_judge(plan, &kubelet_claim_rules, claim_facts(claim, populate));
@@ -338,7 +341,7 @@ decide_claim(const void *data, Plan *plan)
         return;
     }
     plan_get(plan, volume_key(self, populate, claim_volume_name(CLAIM_CONST(claim))), PLAN_DECIDE);
-    plan_then(plan, decide_volume);
+    plan_then(plan, volume_populator_decide_volume);
 }
 
 /* CSP-10, KVM-98: an inline volume has nothing to read. */
@@ -374,7 +377,7 @@ decide_populate(const void *data, Plan *plan)
         return;
     }
     plan_get(plan, claim_key(self, populate), PLAN_DECIDE);
-    plan_then(plan, decide_claim);
+    plan_then(plan, volume_populator_decide_claim);
 }
 
 static void

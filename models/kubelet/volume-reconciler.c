@@ -158,7 +158,7 @@ mount_volumes(Kubelet *self, NodeVolume *volume)
 /* KVM-37: unmounts the device of a volume that no pod has or wants with its label, then detaches or
  * forgets the volume. */
 static void
-tear_down(Kubelet *self, NodeVolume *volume)
+volume_reconciler_tear_down(Kubelet *self, NodeVolume *volume)
 {
     gboolean is_wanted = volume->n_desired > 0 && !node_volume_has_other_label(volume);
 
@@ -204,7 +204,7 @@ volume_reconciler_pass(void *data)
     if (may_unmount)
         shuffle(self, due, volume_place, "kubelet/tear-down order");
     for (unsigned i = 0; may_unmount && i < due->len; i++)
-        tear_down(self, released(self, due->pdata[i])); /* may free it */
+        volume_reconciler_tear_down(self, released(self, due->pdata[i])); /* may free it */
     sim_set_cause(self->base.sim, cause);
     g_ptr_array_set_size(due, 0);
     if (self->has_unreadable && may_unmount)

@@ -42,10 +42,10 @@ node_volume_is_listed(const NodeVolume *self)
 /* KVM-12: pods share a volume that is attached or staged; any other is the pod's own. @worker:
  * NULL: the volume is only marked as attached, and is named after its source */
 static const char *
-volume_name(const Kubelet *self,
-            const VolumePlugin *plugin,
-            const Object *pv,
-            const PodWorker *worker)
+volume_state_volume_name(const Kubelet *self,
+                         const VolumePlugin *plugin,
+                         const Object *pv,
+                         const PodWorker *worker)
 {
     char uid[OBJECT_UID_BUFFER];
 
@@ -109,7 +109,8 @@ volume_manager_label_conflict(const Kubelet *self,
 
     if (mount->desired || !csi_spec_has_selinux(informer_get(self->nodes, self->node_key)))
         return NULL;
-    const NodeVolume *volume = node_volume_find(self, volume_name(self, plugin, pv, mount->worker));
+    const NodeVolume *volume =
+        node_volume_find(self, volume_state_volume_name(self, plugin, pv, mount->worker));
     const char *label = label_of(self, pv, mount);
     if (volume == NULL || volume->n_desired == 0 ||
         csi_spec_compare_labels(VOLUME_CONST(pv), volume->label, label, kubelet_release(self),
@@ -170,7 +171,7 @@ volume_manager_add(Kubelet *self, const Object *pv, const PodMount *mount)
     NodeVolume *volume = mount->volume;
 
     if (volume == NULL) {
-        const char *name = volume_name(self, plugin, pv, mount->worker);
+        const char *name = volume_state_volume_name(self, plugin, pv, mount->worker);
         volume = node_volume_find(self, name);
         if (volume == NULL)
             volume = new_volume(self, name, plugin);
@@ -191,7 +192,7 @@ volume_manager_add_device(Kubelet *self, const Object *pv)
 {
     const VolumeSource *source = VOLUME_CONST(pv)->source;
     const VolumePlugin *plugin = in_process_plugin(self, source);
-    const char *name = plugin == NULL ? NULL : volume_name(self, plugin, pv, NULL);
+    const char *name = plugin == NULL ? NULL : volume_state_volume_name(self, plugin, pv, NULL);
 
     if (name == NULL || node_volume_find(self, name) != NULL)
         return NULL;

@@ -61,7 +61,7 @@ typedef struct {
     VolumeStat *stat;
     VolumeUsage usage;
     gboolean is_told;
-} Told;
+} VolumeStatsTold;
 
 /* KVM-98: at each pass. */
 static void
@@ -81,10 +81,10 @@ volume_told(const Kubelet *self,
 {
     const StatsPass *pass = plan_operation(plan);
     const VolumeStat *stat = (const VolumeStat *)of;
-    Told *told = plan_new_arg(plan, Told);
+    VolumeStatsTold *told = plan_new_arg(plan, VolumeStatsTold);
 
     (void)error; /* only logged */
-    *told = (Told){.stat = (VolumeStat *)stat, .is_told = usage != NULL};
+    *told = (VolumeStatsTold){.stat = (VolumeStat *)stat, .is_told = usage != NULL};
     if (usage != NULL && usage->abnormal && usage->condition_message != NULL && pass->stats != NULL)
         report_abnormal(pass->stats->worker, plan, stat, usage->condition_message);
     if (usage != NULL)
@@ -105,7 +105,7 @@ volume_told(const Kubelet *self,
 void
 volume_stats_apply(const Kubelet *self, const PlanChange *change)
 {
-    const Told *told = change->pointer;
+    const VolumeStatsTold *told = change->pointer;
 
     told->stat->usage = told->usage;
     told->stat->is_told = told->is_told;

@@ -83,7 +83,7 @@ decide_timed_out(const void *data, Plan *plan)
 static void decide_looked(const void *data, Plan *plan);
 
 static void
-look(const void *data, Plan *plan)
+local_path_look(const void *data, Plan *plan)
 {
     const Helper *helper = plan_notes(plan);
 
@@ -116,7 +116,7 @@ decide_looked(const void *data, Plan *plan)
         drop_pod(plan, decide_timed_out);
     } else {
         plan_wait(plan, LOOK_PERIOD, WAIT_POLL);
-        plan_then(plan, look);
+        plan_then(plan, local_path_look);
     }
 }
 
@@ -130,7 +130,7 @@ decide_pod_is_there(const void *data, Plan *plan)
         return;
     }
     ((Helper *)plan_notes(plan))->created_at = plan_now(plan);
-    look(data, plan);
+    local_path_look(data, plan);
 }
 
 /* LOC-32: a pod of an earlier attempt serves as well. @action: "create" or "delete" */
@@ -170,7 +170,7 @@ volume_key(const LocalPath *self, const Object *claim)
 }
 
 static const StorageClass *
-class_of(const LocalPath *self, const Claim *claim)
+local_path_class_of(const LocalPath *self, const Claim *claim)
 {
     return (const StorageClass *)informer_find(self->classes, NULL, claim_class(claim));
 }
@@ -191,10 +191,10 @@ make_source(const LocalPath *self, const Claim *claim, const char *volume)
 
 /* LOC-34 */
 static Object *
-make_volume(const LocalPath *self, const Claim *claim, const char *place_name)
+local_path_make_volume(const LocalPath *self, const Claim *claim, const char *place_name)
 {
     Strings *strings = self->base.strings;
-    const StorageClass *class = class_of(self, claim);
+    const StorageClass *class = local_path_class_of(self, claim);
     Volume *volume = VOLUME(object_new((ObjectKey *)volume_key(self, &claim->meta)));
     StringPair pair = {strings_intern(strings, LABEL_HOSTNAME), place_name};
     g_autoptr(StringMap) place = string_map_new(&pair, 1);
@@ -241,10 +241,10 @@ decide_directory_made(const void *data, Plan *plan)
     const Helper *helper = plan_notes(plan);
     const Object *claim = informer_get(self->claims, plan_key(plan));
 
-    if (claim == NULL || class_of(self, CLAIM_CONST(claim)) == NULL)
+    if (claim == NULL || local_path_class_of(self, CLAIM_CONST(claim)) == NULL)
         return; /* as in reality, the directory stays */
     plan_because(plan, "LOC-34");
-    plan_create(plan, make_volume(self, CLAIM_CONST(claim), helper->place), PLAN_DECIDE);
+    plan_create(plan, local_path_make_volume(self, CLAIM_CONST(claim), helper->place), PLAN_DECIDE);
     plan_then(plan, decide_stored);
 }
 
@@ -312,10 +312,10 @@ static const RuleTable claim_rules =
     RULE_TABLE("claims of local paths", CLAIM_FACTS_END, claim_table);
 
 static gboolean
-is_wanted(const LocalPath *self, const Claim *claim)
+local_path_is_wanted(const LocalPath *self, const Claim *claim)
 {
     const char *provisioner = object_annotation(&claim->meta, ANNOTATION_STORAGE_PROVISIONER);
-    const StorageClass *class = class_of(self, claim);
+    const StorageClass *class = local_path_class_of(self, claim);
 
     if (provisioner == NULL)
         provisioner = object_annotation(&claim->meta, ANNOTATION_BETA_STORAGE_PROVISIONER);
@@ -327,16 +327,17 @@ is_wanted(const LocalPath *self, const Claim *claim)
 static uint32_t
 claim_facts(const LocalPath *self, const Claim *claim)
 {
-    if (claim == NULL || !is_wanted(self, claim))
+    if (claim == NULL || !local_path_is_wanted(self, claim))
         return 0;
     return WANTED | (informer_get(self->volumes, volume_key(self, &claim->meta)) ? MADE : 0) |
-           (class_of(self, claim) != NULL ? CLASSED : 0) | (claim->selector != NULL ? SELECTS : 0) |
+           (local_path_class_of(self, claim) != NULL ? CLASSED : 0) |
+           (claim->selector != NULL ? SELECTS : 0) |
            ((claim->access_modes & ~(uint32_t)(ACCESS_RWO | ACCESS_RWOP)) != 0 ? SHARED : 0) |
            (object_annotation(&claim->meta, ANNOTATION_SELECTED_NODE) != NULL ? HAS_A_NODE : 0);
 }
 
 static void
-decide_claim(const void *data, Plan *plan)
+local_path_decide_claim(const void *data, Plan *plan)
 {
     const LocalPath *self = data;
     const Object *claim = informer_get(self->claims, plan_key(plan));
@@ -376,13 +377,13 @@ decide_claim(const void *data, Plan *plan)
 static gboolean
 claim_is_wanted(const void *self, const Object *claim)
 {
-    return is_wanted(self, CLAIM_CONST(claim));
+    return local_path_is_wanted(self, CLAIM_CONST(claim));
 }
 
 /* ---- Volumes ---- */
 
 static const char *
-node_of(const Volume *volume)
+local_path_node_of(const Volume *volume)
 {
     return object_annotation(&volume->meta, ANNOTATION_NODE);
 }
@@ -394,12 +395,12 @@ is_to_go(const void *data, const Object *object)
     const Volume *volume = VOLUME_CONST(object);
 
     return volume->phase == VOLUME_RELEASED && volume->reclaim_policy == RECLAIM_DELETE &&
-           !object_is_deleted(object) && node_of(volume) != NULL &&
+           !object_is_deleted(object) && local_path_node_of(volume) != NULL &&
            object_annotation(object, ANNOTATION_PROVISIONED_BY) == self->options->provisioner_name;
 }
 
 static void
-delete_volume(const void *data, Plan *plan)
+local_path_delete_volume(const void *data, Plan *plan)
 {
     (void)data;
     plan_because(plan, "LOC-36");
@@ -416,14 +417,14 @@ decide_node_read(const void *data, Plan *plan)
     if (volume == NULL)
         return;
     if (plan_code(plan, plan_last_step(plan)) == API_NOT_FOUND)
-        delete_volume(data, plan);
+        local_path_delete_volume(data, plan);
     else
-        run_helper(self, plan, "delete", object_name(volume), node_of(VOLUME_CONST(volume)),
-                   delete_volume);
+        run_helper(self, plan, "delete", object_name(volume),
+                   local_path_node_of(VOLUME_CONST(volume)), local_path_delete_volume);
 }
 
 static void
-decide_volume(const void *data, Plan *plan)
+local_path_decide_volume(const void *data, Plan *plan)
 {
     const LocalPath *self = data;
     const Object *volume = informer_get(self->volumes, plan_key(plan));
@@ -431,8 +432,10 @@ decide_volume(const void *data, Plan *plan)
     plan_because(plan, "LOC-35");
     if (volume == NULL || !is_to_go(self, volume))
         return;
-    plan_get(plan, objects_key(self->base.objects, KIND_NODE, NULL, node_of(VOLUME_CONST(volume))),
-             PLAN_DECIDE);
+    plan_get(
+        plan,
+        objects_key(self->base.objects, KIND_NODE, NULL, local_path_node_of(VOLUME_CONST(volume))),
+        PLAN_DECIDE);
     plan_then(plan, decide_node_read);
 }
 
@@ -447,7 +450,7 @@ subject(const LocalPath *self, const Plan *plan)
 /* ---- Start ---- */
 
 static double
-client_qps(const void *options, unsigned *burst)
+local_path_client_qps(const void *options, unsigned *burst)
 {
     (void)options;
     *burst = 10;
@@ -469,8 +472,8 @@ static const ComponentPart parts[] = {
     HAS_INFORMER(classes, KIND_STORAGE_CLASS),
     HAS_INFORMER(claims, KIND_CLAIM, WAKES_IF(claim_workers, claim_is_wanted)),
     HAS_INFORMER(volumes, KIND_VOLUME, WAKES_IF(volume_workers, is_to_go)),
-    HAS_WORKERS(claim_workers, "claims", decide_claim, WORKERS),
-    HAS_WORKERS(volume_workers, "volumes", decide_volume, WORKERS),
+    HAS_WORKERS(claim_workers, "claims", local_path_decide_claim, WORKERS),
+    HAS_WORKERS(volume_workers, "volumes", local_path_decide_volume, WORKERS),
 };
 
 /* clang-format off */
@@ -503,7 +506,7 @@ const ModelClass local_path_class = {
     .process = &local_path_process,
     .event_source = "rancher.io/local-path",
     .event_style = EVENTS_CORE,
-    .client_qps = client_qps,
+    .client_qps = local_path_client_qps,
     .rule_tables = RULE_TABLES(&claim_rules),
     PARTS(parts),
 };

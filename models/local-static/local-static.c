@@ -25,7 +25,7 @@ typedef struct {
 typedef struct {
     LocalStatic *self;
     SimEventId end; /* 0: done */
-} Cleaning;
+} LocalStaticCleaning;
 
 int64_t
 local_static_round(int64_t bytes)
@@ -57,7 +57,7 @@ own_node(const LocalStatic *self)
 }
 
 static gboolean
-is_ours(const LocalStatic *self, const Object *volume)
+local_static_is_ours(const LocalStatic *self, const Object *volume)
 {
     const char *by = object_annotation(volume, ANNOTATION_PROVISIONED_BY);
     const Object *node = own_node(self);
@@ -101,7 +101,7 @@ static const RuleTable released_rules =
 static uint32_t
 released_facts(const LocalStatic *self, const Volume *volume)
 {
-    const Cleaning *cleaning = g_hash_table_lookup(self->cleaning, volume->meta.key);
+    const LocalStaticCleaning *cleaning = g_hash_table_lookup(self->cleaning, volume->meta.key);
 
     return (volume->phase == VOLUME_RELEASED ? RELEASED : 0) |
            (object_is_deleted(&volume->meta) ? GOING : 0) |
@@ -132,7 +132,7 @@ reclaim(const LocalStatic *self, Plan *plan, const Object *volume)
 /* ---- Discovery ---- */
 
 static Object *
-make_volume(
+local_static_make_volume(
     const LocalStatic *self, const StorageClass *class, ObjectKey *key, int disk, int64_t bytes)
 {
     Strings *strings = self->base.strings;
@@ -169,13 +169,13 @@ discover_disk(
         local_static_volume_name(file, self->base.node_name, object_name(&class->meta));
     ObjectKey *key = objects_key(self->base.objects, KIND_VOLUME, NULL,
                                  strings_intern(self->base.strings, name));
-    const Cleaning *cleaning = g_hash_table_lookup(self->cleaning, key);
+    const LocalStaticCleaning *cleaning = g_hash_table_lookup(self->cleaning, key);
 
     if (informer_get(self->volumes, key) != NULL || (cleaning != NULL && cleaning->end != 0))
         return; /* LOC-42 */
     plan_because(plan, "LOC-43");
     plan_forget(plan, self->cleaning, key);
-    plan_create(plan, make_volume(self, class, key, disk, bytes), PLAN_GO_ON);
+    plan_create(plan, local_static_make_volume(self, class, key, disk, bytes), PLAN_GO_ON);
 }
 
 /* LOC-42: nothing is discovered without the class, or with the policy Recycle. */
@@ -208,7 +208,7 @@ decide_pass(const void *data, Plan *plan)
 
     informer_iter_init(&iter, self->volumes);
     while ((volume = informer_iter_next(&iter)) != NULL)
-        if (is_ours(self, volume))
+        if (local_static_is_ours(self, volume))
             reclaim(self, plan, volume);
     plan_then(plan, decide_discovery);
 }
@@ -223,7 +223,7 @@ pass_over(void *data, Plan *plan, PlanEnd end, const char *message)
 }
 
 static gboolean
-pass(void *data)
+local_static_pass(void *data)
 {
     LocalStatic *self = data;
 
@@ -240,7 +240,7 @@ pass(void *data)
 static void
 cleaned(Sim *sim, void *data)
 {
-    Cleaning *cleaning = data;
+    LocalStaticCleaning *cleaning = data;
 
     (void)sim;
     cleaning->end = 0;
@@ -252,30 +252,30 @@ static const SimEventType cleaned_event = {.name = "local-static/disk is clean",
 static void
 cleaning_free(void *data)
 {
-    Cleaning *cleaning = data;
+    LocalStaticCleaning *cleaning = data;
 
     sim_cancel(cleaning->self->base.sim, cleaning->end);
     g_free(cleaning);
 }
 
 static void
-apply_change(void *data, const PlanChange *change)
+local_static_apply_change(void *data, const PlanChange *change)
 {
     LocalStatic *self = data;
 
-    Cleaning *cleaning = g_new(Cleaning, 1);
-    *cleaning = (Cleaning){self, 0};
+    LocalStaticCleaning *cleaning = g_new(LocalStaticCleaning, 1);
+    *cleaning = (LocalStaticCleaning){self, 0};
     cleaning->end = sim_after(self->base.sim, self->options->cleaning_time, &cleaned_event,
                               cleaning, WAIT_RUNTIME);
     g_hash_table_replace(self->cleaning, (void *)change->key, cleaning);
 }
 
 static void
-volume_changed(void *data, const Object *before, const Object *after)
+local_static_volume_changed(void *data, const Object *before, const Object *after)
 {
     LocalStatic *self = data;
 
-    if (is_ours(self, after != NULL ? after : before))
+    if (local_static_is_ours(self, after != NULL ? after : before))
         sim_ticker_wake(self->loop);
 }
 
@@ -289,7 +289,7 @@ other_changed(void *data, const Object *before, const Object *after)
 }
 
 static void
-init(void *data)
+local_static_init(void *data)
 {
     LocalStatic *self = data;
     ObjectKey *node = objects_key(self->base.objects, KIND_NODE, NULL, self->base.node_name);
@@ -298,7 +298,7 @@ init(void *data)
 }
 
 static void
-filled(void *data)
+local_static_filled(void *data)
 {
     LocalStatic *self = data;
 
@@ -306,7 +306,7 @@ filled(void *data)
 }
 
 static double
-client_qps(const void *options, unsigned *burst)
+local_static_client_qps(const void *options, unsigned *burst)
 {
     (void)options;
     *burst = 10;
@@ -321,10 +321,10 @@ static const ComponentPart parts[] = {
     HAS_STATE(node, NULL, informer_free),
     HAS_TABLE(cleaning, cleaning_free),
     HAS_INFORMER(classes, KIND_STORAGE_CLASS, .changed = other_changed),
-    HAS_INFORMER(volumes, KIND_VOLUME, .changed = volume_changed),
+    HAS_INFORMER(volumes, KIND_VOLUME, .changed = local_static_volume_changed),
     HAS_TICKER(loop,
                "local-static-provisioner/discovery",
-               pass,
+               local_static_pass,
                .period_flag = AT(discovery_period),
                .is_awake = TRUE),
 };
@@ -355,10 +355,10 @@ const ProcessClass local_static_process = {
 const ModelClass local_static_class = {
     .name = "local-static-provisioner",
     .process = &local_static_process,
-    .client_qps = client_qps,
+    .client_qps = local_static_client_qps,
     .rule_tables = RULE_TABLES(&released_rules),
     PARTS(parts),
-    .init = init,
-    .filled = filled,
-    .apply_change = apply_change,
+    .init = local_static_init,
+    .filled = local_static_filled,
+    .apply_change = local_static_apply_change,
 };

@@ -50,7 +50,7 @@ has_other_finalizers(const LocalVolumeAgent *self, const Object *object)
 }
 
 static uint32_t
-facts_of(const LocalVolumeAgent *self, const Object *object)
+agent_facts_of(const LocalVolumeAgent *self, const Object *object)
 {
     if (object == NULL)
         return 0;
@@ -62,12 +62,12 @@ facts_of(const LocalVolumeAgent *self, const Object *object)
 typedef struct {
     LocalVolumeState state;
     const char *finalizer; /* NULL: none */
-} Outcome;
+} AgentOutcome;
 
 static gboolean
 set_outcome(Object *object, const void *data)
 {
-    const Outcome *outcome = data;
+    const AgentOutcome *outcome = data;
 
     LOCAL_VOLUME(object)->state = outcome->state;
     if (outcome->finalizer != NULL)
@@ -81,11 +81,11 @@ decide_made(const void *data, Plan *plan)
 {
     const LocalVolumeAgent *self = data;
     const Object *const *object = plan_notes(plan);
-    Outcome *outcome = plan_new_arg(plan, Outcome);
+    AgentOutcome *outcome = plan_new_arg(plan, AgentOutcome);
 
     plan_because(plan, "LOC-22");
-    *outcome = plan_has_failed(plan) ? (Outcome){LOCAL_VOLUME_FAILED, NULL}
-                                     : (Outcome){LOCAL_VOLUME_READY, self->finalizer};
+    *outcome = plan_has_failed(plan) ? (AgentOutcome){LOCAL_VOLUME_FAILED, NULL}
+                                     : (AgentOutcome){LOCAL_VOLUME_READY, self->finalizer};
     plan_update(plan, *object, set_outcome, outcome, PLAN_STOP);
 }
 
@@ -127,7 +127,7 @@ decide_sync(const void *data, Plan *plan)
     const LocalVolumeAgent *self = data;
     const Object *object = informer_get(self->volumes, plan_key(plan));
 
-    switch (plan_judge(plan, &agent_rules, facts_of(self, object))) {
+    switch (plan_judge(plan, &agent_rules, agent_facts_of(self, object))) {
     case FORGET:
     case LEAVE: /* only its properties might change */
         return;
@@ -146,7 +146,7 @@ decide_sync(const void *data, Plan *plan)
 
 /* LOC-20: only of its own node; a Failed volume is the controller's until it is Pending again. */
 static void
-volume_changed(void *data, const Object *before, const Object *after)
+agent_volume_changed(void *data, const Object *before, const Object *after)
 {
     LocalVolumeAgent *self = data;
 
@@ -160,12 +160,12 @@ volume_changed(void *data, const Object *before, const Object *after)
 #define SELF LocalVolumeAgent
 static const ComponentPart parts[] = {
     HAS_TEXT(finalizer, FINALIZER_LOCAL_VOLUME),
-    HAS_INFORMER(volumes, KIND_LOCAL_VOLUME, .changed = volume_changed),
+    HAS_INFORMER(volumes, KIND_LOCAL_VOLUME, .changed = agent_volume_changed),
     HAS_WORKERS(workers, "ZV", decide_sync, .n_workers = N_WORKERS),
 };
 
 static gboolean
-runs_on_nodes(const void *options)
+agent_runs_on_nodes(const void *options)
 {
     (void)options;
     return TRUE;
@@ -181,7 +181,7 @@ const ProcessClass local_volume_agent_process = {
     .options_size = 0,
     .flags = flags,
     .is_optional = TRUE,
-    .runs_on_nodes = runs_on_nodes,
+    .runs_on_nodes = agent_runs_on_nodes,
     .startup = offsetof(Timing, sidecar_start), /* as a sidecar, TIM-91 */
 };
 

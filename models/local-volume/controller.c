@@ -44,20 +44,20 @@ enum {
 typedef struct {
     CsiCallId id;
     CsiResponse response;
-} Answer;
+} ControllerAnswer;
 
 static void
 plan_answer(Plan *plan, const CsiResponse *response)
 {
     const ServedCall *call = plan_operation(plan);
-    Answer *answer = plan_new_arg(plan, Answer);
+    ControllerAnswer *answer = plan_new_arg(plan, ControllerAnswer);
 
-    *answer = (Answer){call->id, *response};
+    *answer = (ControllerAnswer){call->id, *response};
     plan_change(plan, &(PlanChange){.what = ANSWER, .pointer = answer});
 }
 
 static void
-refuse(Plan *plan, CsiCode code, const char *message)
+controller_refuse(Plan *plan, CsiCode code, const char *message)
 {
     plan_answer(plan, &(CsiResponse){.code = code, .message = message});
 }
@@ -123,7 +123,7 @@ static const Rule look_table[] = {
 };
 static const RuleTable look_rules = RULE_TABLE("looks", LOOK_FACTS_END, look_table);
 
-static void look(const void *data, Plan *plan);
+static void controller_look(const void *data, Plan *plan);
 
 static void
 decide_looked(const void *data, Plan *plan)
@@ -144,14 +144,14 @@ decide_looked(const void *data, Plan *plan)
         return;
     case LOOK_AGAIN:
         plan_wait(plan, LOOK_PERIOD, WAIT_POLL);
-        plan_then(plan, look);
+        plan_then(plan, controller_look);
         return;
     }
     g_assert_not_reached();
 }
 
 static void
-look(const void *data, Plan *plan)
+controller_look(const void *data, Plan *plan)
 {
     const Placement *placement = plan_notes(plan);
     const ServedCall *call = plan_operation(plan);
@@ -167,23 +167,23 @@ look(const void *data, Plan *plan)
 }
 
 static void
-decide_written(const void *data, Plan *plan)
+controller_decide_written(const void *data, Plan *plan)
 {
     if (plan_has_failed(plan))
         node_failed(plan, plan_last_message(plan));
     else
-        look(data, plan);
+        controller_look(data, plan);
 }
 
 typedef struct {
     const char *node, *pool;
     int64_t bytes;
-} Wanted;
+} ControllerWanted;
 
 static gboolean
 set_wanted(Object *object, const void *data)
 {
-    const Wanted *wanted = data;
+    const ControllerWanted *wanted = data;
     LocalVolume *volume = LOCAL_VOLUME(object);
 
     volume->node = wanted->node;
@@ -199,12 +199,12 @@ decide_write(const void *data, Plan *plan)
     Placement *placement = plan_notes(plan);
     const ServedCall *call = plan_operation(plan);
     const Object *found = plan_object(plan, plan_last_step(plan));
-    Wanted *wanted = plan_new_arg(plan, Wanted);
+    ControllerWanted *wanted = plan_new_arg(plan, ControllerWanted);
 
     (void)data;
-    *wanted = (Wanted){placement->candidates[placement->next - 1].node,
-                       local_parameter(call->request->parameters, "poolname"),
-                       local_round_capacity(call->request->required_bytes)};
+    *wanted = (ControllerWanted){placement->candidates[placement->next - 1].node,
+                                 local_parameter(call->request->parameters, "poolname"),
+                                 local_round_capacity(call->request->required_bytes)};
     placement->tried_at = plan_now(plan);
     plan_because(plan, "LOC-13");
     if (found != NULL) {
@@ -214,7 +214,7 @@ decide_write(const void *data, Plan *plan)
         set_wanted(object, wanted);
         plan_create(plan, object, PLAN_DECIDE);
     }
-    plan_then(plan, decide_written);
+    plan_then(plan, controller_decide_written);
 }
 
 static void
@@ -317,7 +317,7 @@ decide_found(const void *data, Plan *plan)
     (void)data;
     plan_new_notes(plan, Placement, NULL);
     if (call->request->source_kind != CSI_SOURCE_NONE) {
-        refuse(plan, CSI_INVALID_ARGUMENT, "volume content source not supported");
+        controller_refuse(plan, CSI_INVALID_ARGUMENT, "volume content source not supported");
         return;
     }
     switch (plan_judge(plan, &found_rules, found_facts(volume, bytes))) {
@@ -326,12 +326,13 @@ decide_found(const void *data, Plan *plan)
         plan_then(plan, decide_candidates);
         return;
     case OTHER_SIZE:
-        refuse(plan, CSI_ALREADY_EXISTS,
-               plan_internf(plan, "volume %s already present", call->request->name));
+        controller_refuse(plan, CSI_ALREADY_EXISTS,
+                          plan_internf(plan, "volume %s already present", call->request->name));
         return;
     case IN_PROGRESS:
-        refuse(plan, CSI_ABORTED,
-               plan_internf(plan, "volume %s request already pending", call->request->name));
+        controller_refuse(
+            plan, CSI_ABORTED,
+            plan_internf(plan, "volume %s request already pending", call->request->name));
         return;
     case REPEAT:
         answer_ok(plan);
@@ -357,7 +358,7 @@ static const Rule delete_table[] = {
 static const RuleTable delete_rules = RULE_TABLE("deletions", FOUND_FACTS_END, delete_table);
 
 static void
-decide_delete(const void *data, Plan *plan)
+controller_decide_delete(const void *data, Plan *plan)
 {
     const Object *object = plan_object(plan, plan_last_step(plan));
 
@@ -378,7 +379,7 @@ decide_delete(const void *data, Plan *plan)
 /* ---- ControllerExpandVolume: LOC-19 ---- */
 
 static gboolean
-set_capacity(Object *object, const void *data)
+controller_set_capacity(Object *object, const void *data)
 {
     LOCAL_VOLUME(object)->capacity_bytes = *(const int64_t *)data;
     return TRUE;
@@ -393,7 +394,7 @@ decide_grown(const void *data, Plan *plan)
 
 /* In zfs-localpv the node's plugin grows the volume in NodeExpandVolume. */
 static void
-grow(const LocalVolumeController *self, Plan *plan, const char *node)
+local_volume_controller_grow(const LocalVolumeController *self, Plan *plan, const char *node)
 {
     const ServedCall *call = plan_operation(plan);
     CsiRequest request = *call->request;
@@ -412,7 +413,7 @@ decide_resized(const void *data, Plan *plan)
     if (plan_has_failed(plan))
         plan_fail(plan, "failed to update the volume: %s", plan_last_message(plan));
     else
-        grow(data, plan, LOCAL_VOLUME_CONST(object)->node);
+        local_volume_controller_grow(data, plan, LOCAL_VOLUME_CONST(object)->node);
 }
 
 static void
@@ -430,7 +431,7 @@ decide_expand(const void *data, Plan *plan)
     } else if (volume->capacity_bytes >= *bytes) {
         plan_answer(plan, &(CsiResponse){.code = CSI_OK, .capacity_bytes = volume->capacity_bytes});
     } else {
-        plan_update(plan, &volume->meta, set_capacity, bytes, PLAN_DECIDE);
+        plan_update(plan, &volume->meta, controller_set_capacity, bytes, PLAN_DECIDE);
         plan_then(plan, decide_resized);
     }
 }
@@ -441,12 +442,12 @@ static PlanDecide
 deciding(CsiMethod method)
 {
     return method == CSI_CREATE_VOLUME   ? decide_found
-           : method == CSI_DELETE_VOLUME ? decide_delete
+           : method == CSI_DELETE_VOLUME ? controller_decide_delete
                                          : decide_expand;
 }
 
 static void
-decide_call(const void *data, Plan *plan)
+controller_decide_call(const void *data, Plan *plan)
 {
     const ServedCall *call = plan_operation(plan);
 
@@ -476,7 +477,7 @@ call_over(void *data, Plan *plan, PlanEnd end, const char *message)
 }
 
 static void
-serve(void *data, CsiCallId id, const CsiRequest *request)
+controller_serve(void *data, CsiCallId id, const CsiRequest *request)
 {
     LocalVolumeController *self = data;
     const char *name = request->method == CSI_CREATE_VOLUME ? request->name : request->volume_id;
@@ -491,7 +492,7 @@ serve(void *data, CsiCallId id, const CsiRequest *request)
         call->deadline = sim_time_add(now, request->timeout_ns);
     plan_start(&(PlanStart){
         .component = &self->base,
-        .decide = decide_call,
+        .decide = controller_decide_call,
         .key = objects_key(self->base.objects, KIND_LOCAL_VOLUME, LOCAL_VOLUME_NAMESPACE, name),
         .operation = call,
         .free_operation = served_call_free,
@@ -500,25 +501,25 @@ serve(void *data, CsiCallId id, const CsiRequest *request)
 }
 
 static void
-apply_change(void *data, const PlanChange *change)
+controller_apply_change(void *data, const PlanChange *change)
 {
-    const Answer *answer = change->pointer;
+    const ControllerAnswer *answer = change->pointer;
 
     g_assert(change->what == ANSWER);
     cluster_answer_call(data, answer->id, &answer->response);
 }
 
 static void
-init(void *data)
+controller_init(void *data)
 {
     LocalVolumeController *self = data;
 
     self->options = self->base.options;
-    cluster_serve_calls(&self->base, SERVED, serve);
+    cluster_serve_calls(&self->base, SERVED, controller_serve);
 }
 
 static void
-clear(void *data)
+controller_clear(void *data)
 {
     LocalVolumeController *self = data;
 
@@ -550,7 +551,7 @@ const ModelClass local_volume_controller_class = {
     .process = &local_volume_controller_process,
     .size = sizeof(LocalVolumeController),
     .rule_tables = RULE_TABLES(&found_rules, &look_rules, &delete_rules),
-    .init = init,
-    .clear = clear,
-    .apply_change = apply_change,
+    .init = controller_init,
+    .clear = controller_clear,
+    .apply_change = controller_apply_change,
 };

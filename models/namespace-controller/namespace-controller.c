@@ -32,7 +32,7 @@ typedef struct {
 } NamespaceSync;
 
 static void
-sync_clear(void *data)
+namespace_controller_sync_clear(void *data)
 {
     NamespaceSync *sync = data;
 
@@ -105,7 +105,7 @@ plan_conditions(const NamespaceController *self, Plan *plan, NamespaceSync *sync
 
 /* ---- Kind by kind ---- */
 
-static void decide_listed(const void *data, Plan *plan);
+static void namespace_controller_decide_listed(const void *data, Plan *plan);
 
 static gboolean
 pods_remain(const NamespaceController *self, const NamespaceSync *sync)
@@ -126,7 +126,7 @@ plan_next_kind(const NamespaceController *self, Plan *plan, NamespaceSync *sync)
     }
     plan_because(plan, "NSC-3");
     plan_list(plan, sync->kind, PLAN_STOP);
-    plan_then(plan, decide_listed);
+    plan_then(plan, namespace_controller_decide_listed);
 }
 
 /* NSC-5: of the pods that are not over. */
@@ -172,7 +172,7 @@ count_rest(Plan *plan, NamespaceSync *sync, int step)
 }
 
 static void
-decide_listed(const void *data, Plan *plan)
+namespace_controller_decide_listed(const void *data, Plan *plan)
 {
     NamespaceSync *sync = plan_notes(plan);
     int step = plan_last_step(plan);
@@ -197,7 +197,7 @@ decide_listed(const void *data, Plan *plan)
         sync->is_second = TRUE;
         plan_because(plan, "NSC-4");
         plan_list(plan, sync->kind, PLAN_STOP);
-        plan_then(plan, decide_listed);
+        plan_then(plan, namespace_controller_decide_listed);
         return;
     }
     sync->is_second = FALSE;
@@ -215,7 +215,7 @@ decide_fresh(const void *data, Plan *plan)
 
     if (fresh == NULL || !object_is_deleted(fresh))
         return;
-    NamespaceSync *sync = plan_new_notes(plan, NamespaceSync, sync_clear);
+    NamespaceSync *sync = plan_new_notes(plan, NamespaceSync, namespace_controller_sync_clear);
     sync->namespace = NAMESPACE_CONST(plan_keep(plan, fresh));
     sync->name = object_name(fresh);
     remaining_init(&sync->remaining, self->base.objects);
@@ -248,7 +248,7 @@ namespace_changed(void *data, const Object *before, const Object *after)
 
 /* NSC-9: newNamespaceController() */
 static double
-client_qps(const void *options, unsigned *burst)
+namespace_controller_client_qps(const void *options, unsigned *burst)
 {
     double qps = kube_controller_manager_client_qps(options, burst);
 
@@ -271,6 +271,6 @@ static const ComponentPart parts[] = {
 const ModelClass namespace_controller_class = {
     .name = "namespace-controller",
     .process = &kube_controller_manager_process,
-    .client_qps = client_qps,
+    .client_qps = namespace_controller_client_qps,
     PARTS(parts),
 };

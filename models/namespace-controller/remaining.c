@@ -64,7 +64,7 @@ remaining_is_empty(const Remaining *self)
 }
 
 static int
-compare_texts(const void *a, const void *b)
+remaining_compare_texts(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -84,7 +84,7 @@ join_sorted(GPtrArray *texts)
 {
     char *joined;
 
-    g_ptr_array_sort(texts, compare_texts);
+    g_ptr_array_sort(texts, remaining_compare_texts);
     g_ptr_array_add(texts, NULL);
     joined = g_strjoinv(", ", (char **)texts->pdata);
     g_ptr_array_unref(texts);

@@ -25,7 +25,7 @@ typedef struct {
     double rate;
     gboolean has_new_rate; /* in this pass */
     SimTokenBucket bucket;
-} Zone;
+} NodeLifecycleZone;
 
 typedef struct NodeLifecycle NodeLifecycle;
 
@@ -269,7 +269,7 @@ decide_no_schedule(const void *data, Plan *plan)
 
 /* ---- Zones: NL-33 to NL-35 ---- */
 
-static Zone *
+static NodeLifecycleZone *
 zone_of(const NodeLifecycle *self, const Object *node)
 {
     const char *region = object_label(node, "topology.kubernetes.io/region");
@@ -277,10 +277,10 @@ zone_of(const NodeLifecycle *self, const Object *node)
     const char *name = strings_internf(self->base.strings, "%s:%s", region == NULL ? "" : region,
                                        zone == NULL ? "" : zone);
     const KubeControllerManagerOptions *options = self->base.options;
-    Zone *found = g_hash_table_lookup(self->zones, name);
+    NodeLifecycleZone *found = g_hash_table_lookup(self->zones, name);
 
     if (found == NULL) {
-        found = g_new0(Zone, 1);
+        found = g_new0(NodeLifecycleZone, 1);
         found->rate = options->node_eviction_rate;
         sim_token_bucket_init(&found->bucket, found->rate, 1);
         g_hash_table_insert(self->zones, (void *)name, found);
@@ -289,7 +289,7 @@ zone_of(const NodeLifecycle *self, const Object *node)
 }
 
 static ZoneState
-zone_state(const KubeControllerManagerOptions *options, const Zone *zone)
+zone_state(const KubeControllerManagerOptions *options, const NodeLifecycleZone *zone)
 {
     unsigned n = zone->n_ready + zone->n_not_ready;
     uint32_t facts = 0;
@@ -304,7 +304,9 @@ zone_state(const KubeControllerManagerOptions *options, const Zone *zone)
 
 /* Returns: nodes a second; 0: none */
 static double
-zone_rate(const KubeControllerManagerOptions *options, const Zone *zone, gboolean all_full)
+zone_rate(const KubeControllerManagerOptions *options,
+          const NodeLifecycleZone *zone,
+          gboolean all_full)
 {
     uint32_t facts = all_full ? RATE_ALL_DEAD : 0;
 
@@ -323,7 +325,7 @@ zone_rate(const KubeControllerManagerOptions *options, const Zone *zone, gboolea
 }
 
 static void
-zone_set_rate(Zone *zone, double rate)
+zone_set_rate(NodeLifecycleZone *zone, double rate)
 {
     if (!(rate > zone->rate) && !(rate < zone->rate))
         return;
@@ -341,13 +343,13 @@ count_zones(NodeLifecycle *self)
 
     informer_iter_init(&nodes, self->nodes);
     while ((node = informer_iter_next(&nodes)) != NULL) {
-        Zone *zone = zone_of(self, node);
+        NodeLifecycleZone *zone = zone_of(self, node);
         zone->n_ready = zone->n_not_ready = 0;
         zone->has_new_rate = FALSE;
     }
     informer_iter_init(&nodes, self->nodes);
     while ((node = informer_iter_next(&nodes)) != NULL) {
-        Zone *zone = zone_of(self, node);
+        NodeLifecycleZone *zone = zone_of(self, node);
         if (object_label(node, LABEL_EXCLUDED) != NULL)
             continue;
         zone->n_not_ready += node_is_bad((const Node *)node);
@@ -366,13 +368,13 @@ judge_zones(NodeLifecycle *self)
     count_zones(self);
     informer_iter_init(&nodes, self->nodes);
     while ((node = informer_iter_next(&nodes)) != NULL) {
-        Zone *zone = zone_of(self, node);
+        NodeLifecycleZone *zone = zone_of(self, node);
         zone->state = zone_state(self->base.options, zone);
         all_full = all_full && zone->state == ZONE_FULL;
     }
     informer_iter_init(&nodes, self->nodes);
     while ((node = informer_iter_next(&nodes)) != NULL) {
-        Zone *zone = zone_of(self, node);
+        NodeLifecycleZone *zone = zone_of(self, node);
         zone_set_rate(zone, zone_rate(self->base.options, zone, all_full));
     }
     return all_full;
@@ -404,7 +406,7 @@ health_of(NodeLifecycle *self, ObjectKey *key)
 
 /* @pass: the monitor, if its pass waits for the plan; else NULL */
 static void
-mark(NodeLifecycle *self, NodeHealth *health, PlanDecide decide, SimTicker *pass)
+node_lifecycle_mark(NodeLifecycle *self, NodeHealth *health, PlanDecide decide, SimTicker *pass)
 {
     health->is_marked = TRUE;
     self->n_of_pass += pass != NULL;
@@ -427,7 +429,7 @@ taint_fire(Sim *sim, void *data)
     (void)sim;
     health->taint = 0;
     if (node != NULL && node_is_bad((const Node *)node) && !health->is_marked)
-        mark(self, health, decide_no_execute, NULL);
+        node_lifecycle_mark(self, health, decide_no_execute, NULL);
 }
 
 static const SimEventType taint_event = {.name = "node-lifecycle/taint", .fire = taint_fire};
@@ -445,7 +447,7 @@ taint_tick(const NodeLifecycle *self, SimTime from)
 static void
 queue_taint(NodeLifecycle *self, NodeHealth *health, const Object *node)
 {
-    Zone *zone = zone_of(self, node);
+    NodeLifecycleZone *zone = zone_of(self, node);
     SimTime now = sim_now(self->base.sim);
 
     if (zone->has_new_rate) { /* nodes in the queue wait at the new rate */
@@ -537,16 +539,16 @@ look_at_node(NodeLifecycle *self, const Object *object)
     case NODE_LOOK_AGAIN:
         return TRUE;
     case NODE_SET_UNKNOWN:
-        mark(self, health, decide_unknown, self->monitor);
+        node_lifecycle_mark(self, health, decide_unknown, self->monitor);
         return TRUE;
     case NODE_SPARE:
-        mark(self, health, decide_no_taints, self->monitor);
+        node_lifecycle_mark(self, health, decide_no_taints, self->monitor);
         return TRUE;
     case NODE_QUEUE_TAINT:
         queue_taint(self, health, object);
         return TRUE;
     case NODE_RETAINT:
-        mark(self, health, decide_no_execute, self->monitor);
+        node_lifecycle_mark(self, health, decide_no_execute, self->monitor);
         return TRUE;
     }
     g_assert_not_reached();
@@ -568,7 +570,8 @@ forget_probes(NodeLifecycle *self)
 
 /* NL-27: a pass tells of nodes that came and went since the last one. */
 static void
-tell(NodeLifecycle *self, const Object *node, const char *reason, const char *what, const char *of)
+node_lifecycle_tell(
+    NodeLifecycle *self, const Object *node, const char *reason, const char *what, const char *of)
 {
     const char *name = object_name(node);
 
@@ -598,14 +601,14 @@ static void
 tell_of_nodes(NodeLifecycle *self, const GPtrArray *nodes)
 {
     for (unsigned i = 0; i < self->gone->len; i++)
-        tell(self, self->gone->pdata[i], "RemovingNode", "Removing", "from");
+        node_lifecycle_tell(self, self->gone->pdata[i], "RemovingNode", "Removing", "from");
     g_ptr_array_set_size(self->gone, 0);
     if (informer_count(self->nodes) == g_hash_table_size(self->registered))
         return;
     for (unsigned i = 0; i < nodes->len; i++) {
         const Object *node = nodes->pdata[i];
         if (g_hash_table_add(self->registered, (void *)node->key))
-            tell(self, node, "RegisteredNode", "Registered", "in");
+            node_lifecycle_tell(self, node, "RegisteredNode", "Registered", "in");
     }
 }
 
@@ -683,7 +686,7 @@ monitor_phase(const void *data, const char *name, SimTime period)
 }
 
 static void
-filled(void *data)
+node_lifecycle_filled(void *data)
 {
     NodeLifecycle *self = data;
     SimStream stream = sim_stream(self->base.sim, "node-lifecycle/monitor");
@@ -697,7 +700,7 @@ filled(void *data)
 }
 
 static void
-clear(void *data)
+node_lifecycle_clear(void *data)
 {
     NodeLifecycle *self = data;
 
@@ -730,6 +733,6 @@ const ModelClass node_lifecycle_class = {
     .rule_tables =
         RULE_TABLES(&node_pass_rules, &node_grace_rules, &node_zone_rules, &node_rate_rules),
     PARTS(parts),
-    .filled = filled,
-    .clear = clear,
+    .filled = node_lifecycle_filled,
+    .clear = node_lifecycle_clear,
 };

@@ -31,7 +31,7 @@ typedef enum {
     POD_ASK_NODE,   /* once more, before it is deleted */
     POD_FAIL,       /* and delete */
     POD_DELETE,
-} PodAction;
+} PodGcPodAction;
 
 /* gcOrphaned(), gcTerminating() and gcUnscheduledTerminating(). */
 /* clang-format off */
@@ -96,7 +96,7 @@ add_failed(const PodGc *self, Plan *plan, const Object *pod, gboolean is_orphan)
 
 /* plan_operation(): the Rule that it follows. */
 static void
-decide_delete(const void *data, Plan *plan)
+pod_gc_decide_delete(const void *data, Plan *plan)
 {
     const PodGc *self = data;
     const Object *pod = informer_get(self->pods, plan_key(plan));
@@ -115,7 +115,7 @@ static void
 decide_orphan_checked(const void *data, Plan *plan)
 {
     if (plan_code(plan, plan_last_step(plan)) == API_NOT_FOUND)
-        decide_delete(data, plan);
+        pod_gc_decide_delete(data, plan);
 }
 
 static void
@@ -142,7 +142,7 @@ start_deletion(PodGc *self, const Object *pod, const Rule *rule, const char *rea
                    1);
     plan_start(&(PlanStart){
         .component = &self->base,
-        .decide = rule->then == POD_ASK_NODE ? decide_orphan : decide_delete,
+        .decide = rule->then == POD_ASK_NODE ? decide_orphan : pod_gc_decide_delete,
         .key = (ObjectKey *)pod->key,
         .operation = (void *)rule,
     });
@@ -217,7 +217,7 @@ node_facts(const PodGc *self, const char *name)
 }
 
 static const Rule *
-judge(const PodGc *self, const Object *object)
+pod_gc_judge(const PodGc *self, const Object *object)
 {
     const Pod *pod = POD_CONST(object);
     uint32_t facts = object_is_deleted(object) ? POD_DELETED : 0;
@@ -240,7 +240,7 @@ quarantine(PodGc *self, const char *node_name)
 static gboolean
 act(PodGc *self, const Object *pod, const Rule *rule)
 {
-    switch ((PodAction)rule->then) {
+    switch ((PodGcPodAction)rule->then) {
     case POD_KEEP:
         return FALSE;
     case POD_QUARANTINE:
@@ -260,7 +260,7 @@ act(PodGc *self, const Object *pod, const Rule *rule)
 }
 
 static gboolean
-pass(void *data)
+pod_gc_pass(void *data)
 {
     PodGc *self = data;
     g_autoptr(GPtrArray) found = g_ptr_array_new();
@@ -274,12 +274,12 @@ pass(void *data)
     }
     informer_iter_init(&pods, self->pods);
     while ((pod = informer_iter_next(&pods)) != NULL)
-        if (judge(self, pod)->then != POD_KEEP)
+        if (pod_gc_judge(self, pod)->then != POD_KEEP)
             g_ptr_array_add(found, (void *)pod);
     sim_shuffle(found->pdata, found->len, object_place, sim_stream(self->base.sim, "pod-gc/order"),
                 (uint64_t)sim_now(self->base.sim)); /* CGO-8 */
     for (unsigned i = 0; i < found->len; i++)
-        again |= act(self, found->pdata[i], judge(self, found->pdata[i]));
+        again |= act(self, found->pdata[i], pod_gc_judge(self, found->pdata[i]));
     return again || sim_is_polling(self->base.sim);
 }
 
@@ -305,7 +305,7 @@ was_bound(const Object *before, const Object *after)
 }
 
 static void
-pod_event(void *data, const Object *before, const Object *after)
+pod_gc_pod_event(void *data, const Object *before, const Object *after)
 {
     PodGc *self = data;
 
@@ -317,7 +317,7 @@ pod_event(void *data, const Object *before, const Object *after)
         sim_ticker_wake(self->loop);
     if (after == NULL || (!object_is_deleted(after) && !was_bound(before, after)))
         return;
-    if (judge(self, after)->then != POD_KEEP)
+    if (pod_gc_judge(self, after)->then != POD_KEEP)
         sim_ticker_wake(self->loop);
 }
 
@@ -338,8 +338,8 @@ static const ComponentPart parts[] = {
     HAS_TABLE(over, NULL),
     HAS_TABLE(missing, g_free),
     HAS_INFORMER(nodes, KIND_NODE, .changed = node_event),
-    HAS_INFORMER(pods, KIND_POD, .changed = pod_event),
-    HAS_TICKER(loop, "pod-gc/pass", pass, .period = PERIOD, .phase = phase),
+    HAS_INFORMER(pods, KIND_POD, .changed = pod_gc_pod_event),
+    HAS_TICKER(loop, "pod-gc/pass", pod_gc_pass, .period = PERIOD, .phase = phase),
 };
 
 const ModelClass pod_gc_class = {

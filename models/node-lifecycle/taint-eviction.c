@@ -61,7 +61,7 @@ pod_toleration(const Pod *pod, const Node *node)
 /* ---- Evicting: NL-42 ---- */
 
 static gboolean
-edit_disrupted(Object *object, const void *arg)
+taint_eviction_edit_disrupted(Object *object, const void *arg)
 {
     return pod_set_disruption(POD(object), arg);
 }
@@ -107,7 +107,7 @@ decide_evict_read(const void *data, Plan *plan)
         .status = CONDITION_TRUE,
     };
     if (pod_disruption_differs(POD_CONST(pod), condition))
-        plan_patch_status(plan, pod->key, edit_disrupted, condition, PLAN_DECIDE);
+        plan_patch_status(plan, pod->key, taint_eviction_edit_disrupted, condition, PLAN_DECIDE);
     plan_delete(plan, pod->key, (ObjectUid){0}, -1, PLAN_DECIDE);
     plan_then(plan, decide_tried);
 }
@@ -141,7 +141,7 @@ decide_evict(const void *data, Plan *plan)
 }
 
 static void
-apply_change(void *data, const PlanChange *change)
+taint_eviction_apply_change(void *data, const PlanChange *change)
 {
     TaintEviction *self = data;
     unsigned n = GPOINTER_TO_UINT(g_hash_table_lookup(self->failed, change->key));
@@ -230,7 +230,7 @@ typedef enum {
     POD_GOES_NOW,
     POD_GOES_LATER,
     POD_KEEPS_TIMER, /* one that runs goes on, whatever the pod tolerates by now */
-} PodAction;
+} TaintEvictionPodAction;
 
 /* processPodOnNode(). */
 static const Rule pod_table[] = {
@@ -273,7 +273,7 @@ look_at_pod(TaintEviction *self, const Object *object, const Node *node)
     facts |= toleration > 0 ? POD_TOLERATES : 0;
     facts |= toleration == FOR_EVER ? POD_FOR_EVER : 0;
     facts |= g_hash_table_contains(self->timers, object->key) ? POD_IS_KNOWN : 0;
-    switch ((PodAction)rules_find(&pod_rules, facts, NULL)->then) {
+    switch ((TaintEvictionPodAction)rules_find(&pod_rules, facts, NULL)->then) {
     case POD_STAYS:
         cancel_timer(self, object);
         return;
@@ -306,7 +306,7 @@ next_no_execute(const Taints *taints, unsigned *i)
 }
 
 static gboolean
-is_same(const Taint *a, const Taint *b)
+taint_eviction_is_same(const Taint *a, const Taint *b)
 {
     return a == b || (a != NULL && b != NULL && a->added_at == b->added_at &&
                       g_str_equal(a->key, b->key) && g_str_equal(a->value, b->value));
@@ -324,8 +324,8 @@ no_execute_changed(const Object *before, const Object *after)
     do {
         old = next_no_execute(((const Node *)before)->taints, &i);
         new = next_no_execute(((const Node *)after)->taints, &k);
-    } while (old != NULL && new != NULL && is_same(old, new));
-    return !is_same(old, new);
+    } while (old != NULL && new != NULL && taint_eviction_is_same(old, new));
+    return !taint_eviction_is_same(old, new);
 }
 
 static void
@@ -345,7 +345,7 @@ node_event(void *data, const Object *before, const Object *after)
 }
 
 static void
-pod_event(void *data, const Object *before, const Object *after)
+taint_eviction_pod_event(void *data, const Object *before, const Object *after)
 {
     TaintEviction *self = data;
     const Pod *pod = POD_CONST(after);
@@ -369,8 +369,10 @@ static const ComponentPart parts[] = {
     HAS_TABLE(failed, NULL),
     HAS_TABLE(timers, timer_free),
     HAS_INFORMER(nodes, KIND_NODE, .changed = node_event),
-    HAS_INFORMER(
-        pods, KIND_POD, WITH_INDEX(pods_by_node, index_pods_by_node), .changed = pod_event),
+    HAS_INFORMER(pods,
+                 KIND_POD,
+                 WITH_INDEX(pods_by_node, index_pods_by_node),
+                 .changed = taint_eviction_pod_event),
     /* In Kubernetes eight workers decide (NL-40), which takes no time; each deletion then is a
        goroutine of its own. */
     HAS_WORKERS_ONCE(
@@ -383,5 +385,5 @@ const ModelClass taint_eviction_class = {
     .event_style = EVENTS_CORE,
     .rule_tables = RULE_TABLES(&pod_rules),
     PARTS(parts),
-    .apply_change = apply_change,
+    .apply_change = taint_eviction_apply_change,
 };

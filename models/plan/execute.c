@@ -52,7 +52,7 @@ stop_waiting(Plan *plan)
 
 /* Ends the plan and calls done. @message: interned; NULL: it ended well, or nobody listens */
 static void
-plan_end(Plan *plan, PlanEnd end, const char *message)
+execute_plan_end(Plan *plan, PlanEnd end, const char *message)
 {
     Component *component = plan->component;
 
@@ -119,9 +119,9 @@ step_done(Plan *plan)
         return;
     }
     if (plan->component != NULL) /* a gathered plan may have ended it */
-        plan_end(plan, PLAN_FAILED,
-                 is_listened_to(plan) ? strings_intern(plan->component->strings, step->message)
-                                      : NULL);
+        execute_plan_end(
+            plan, PLAN_FAILED,
+            is_listened_to(plan) ? strings_intern(plan->component->strings, step->message) : NULL);
 }
 
 static void
@@ -599,7 +599,7 @@ find_event_object(const Plan *plan, Step *step)
 
 /* Returns: whether the step is done: the next one may follow now */
 static gboolean
-carry_out(Plan *plan, Step *step)
+execute_carry_out(Plan *plan, Step *step)
 {
     if (step->kind == STEP_EVENT && step->event.object == NULL)
         find_event_object(plan, step);
@@ -666,12 +666,12 @@ plan_advance(Plan *plan)
     plan_ref(plan);
     while (plan->component != NULL) {
         if (plan->cursor < plan->n_steps) {
-            if (!carry_out(plan, plan_step(plan, plan->cursor)))
+            if (!execute_carry_out(plan, plan_step(plan, plan->cursor)))
                 break;
             if (plan->component != NULL) /* a change may have ended it */
                 step_done(plan);
         } else if (plan->failure != NULL) {
-            plan_end(plan, PLAN_FAILED, plan->failure);
+            execute_plan_end(plan, PLAN_FAILED, plan->failure);
         } else if (plan->then != NULL) {
             PlanDecide decide = plan->then;
             plan->then = NULL;
@@ -679,7 +679,7 @@ plan_advance(Plan *plan)
                 forget_done_steps(plan);
             decide(plan->component, plan);
         } else {
-            plan_end(plan, PLAN_DONE, NULL);
+            execute_plan_end(plan, PLAN_DONE, NULL);
         }
     }
     plan_unref(plan);
@@ -745,7 +745,8 @@ void
 plan_cancel(Plan *self)
 {
     if (self->component != NULL)
-        plan_end(self, PLAN_FAILED, strings_intern(self->component->strings, "context canceled"));
+        execute_plan_end(self, PLAN_FAILED,
+                         strings_intern(self->component->strings, "context canceled"));
 }
 
 void

@@ -7,15 +7,15 @@
 #include <string.h>
 
 /* A record of an operation that runs, or that failed and is remembered (OP-1). */
-typedef struct Operation Operation;
-struct Operation {
+typedef struct PlanOperation PlanOperation;
+struct PlanOperation {
     Plan *plan;      /* NULL: none runs; (owned) if @running is FALSE: put aside */
     SimTime backoff; /* back-off of the next failure; 0: no failure yet */
     SimTime failed_at;
     Operations *owner;
     gboolean running;
     const char *kind; /* of the operation that runs or failed; NULL: kinds are not distinguished */
-    Operation *next;  /* next record of the same volume, in the order of creation */
+    PlanOperation *next; /* next record of the same volume, in the order of creation */
     OperationKey key;
     /* Of the caller's PlanStart; may be NULL */
     void (*done)(void *self, Plan *plan, PlanEnd end, const char *message);
@@ -25,13 +25,13 @@ struct Operations {
     Component *component;
     SimMemory *memory;
     SimTime initial, max;
-    PointerMap table; /* interned volume, or place_of() -> its first Operation */
+    PointerMap table; /* interned volume, or operations_place_of() -> its first Operation */
     unsigned n_records;
 };
 
 /* The plan that was put aside, if there is one. */
 static void
-forget_aside(Operation *operation)
+forget_aside(PlanOperation *operation)
 {
     if (operation->plan != NULL && !operation->running)
         plan_unref(g_steal_pointer(&operation->plan));
@@ -40,7 +40,7 @@ forget_aside(Operation *operation)
 static void
 operations_free_list(void *data)
 {
-    for (Operation *operation = data, *next; operation != NULL; operation = next) {
+    for (PlanOperation *operation = data, *next; operation != NULL; operation = next) {
         next = operation->next;
         forget_aside(operation);
         sim_memory_give(operation->owner->memory, operation, sizeof *operation);
@@ -89,10 +89,10 @@ uid_matches(ObjectUid a, ObjectUid b)
 }
 
 /* OP-1: a running record that matches, else the record of the same key, else the first match. */
-static Operation *
-find(const Operations *self, OperationKey key)
+static PlanOperation *
+operations_find(const Operations *self, OperationKey key)
 {
-    Operation *found = NULL, *operation = NULL;
+    PlanOperation *found = NULL, *operation = NULL;
 
     if (key.volume != NULL)
         operation = pointer_map_get(&self->table, key.volume);
@@ -112,7 +112,7 @@ find(const Operations *self, OperationKey key)
 SimTime
 operations_backoff_until(const Operations *self, OperationKey key)
 {
-    const Operation *operation = find(self, key);
+    const PlanOperation *operation = operations_find(self, key);
 
     return operation == NULL || operation->backoff == 0 ? 0
                                                         : operation->failed_at + operation->backoff;
@@ -120,7 +120,7 @@ operations_backoff_until(const Operations *self, OperationKey key)
 
 /* Refused even at the last instant of the back-off (OP-5, PVC-12). */
 static gboolean
-is_in_backoff(const Operation *operation)
+is_in_backoff(const PlanOperation *operation)
 {
     SimTime now = sim_now(operation->owner->component->sim);
 
@@ -128,7 +128,7 @@ is_in_backoff(const Operation *operation)
 }
 
 static OperationAnswer
-answer_of(const Operation *operation, const char *kind)
+answer_of(const PlanOperation *operation, const char *kind)
 {
     if (operation == NULL)
         return OPERATION_STARTED;
@@ -141,13 +141,13 @@ answer_of(const Operation *operation, const char *kind)
 OperationAnswer
 operations_may_start(const Operations *self, OperationKey key, const char *kind)
 {
-    return answer_of(find(self, key), kind);
+    return answer_of(operations_find(self, key), kind);
 }
 
 gboolean
 operations_is_running(const Operations *self, OperationKey key)
 {
-    const Operation *operation = find(self, key);
+    const PlanOperation *operation = operations_find(self, key);
 
     return operation != NULL && operation->running;
 }
@@ -155,7 +155,7 @@ operations_is_running(const Operations *self, OperationKey key)
 Plan *
 operations_plan(const Operations *self, OperationKey key)
 {
-    const Operation *operation = find(self, key);
+    const PlanOperation *operation = operations_find(self, key);
 
     return operation == NULL || !operation->running ? NULL : operation->plan;
 }
@@ -164,36 +164,36 @@ operations_plan(const Operations *self, OperationKey key)
 
 /* Records without a volume form a chain of their own. */
 static const char *
-place_of(OperationKey key)
+operations_place_of(OperationKey key)
 {
     static const char no_volume[] = "";
 
     return key.volume == NULL ? no_volume : key.volume;
 }
 
-static Operation *
+static PlanOperation *
 add_record(Operations *self, OperationKey key)
 {
-    Operation *operation = sim_memory_new_struct(self->memory, Operation);
-    Operation *last = pointer_map_get(&self->table, place_of(key));
+    PlanOperation *operation = sim_memory_new_struct(self->memory, PlanOperation);
+    PlanOperation *last = pointer_map_get(&self->table, operations_place_of(key));
 
-    *operation = (Operation){.owner = self, .key = key};
+    *operation = (PlanOperation){.owner = self, .key = key};
     self->n_records++;
     while (last != NULL && last->next != NULL)
         last = last->next;
     if (last != NULL)
         last->next = operation;
     else
-        pointer_map_set(&self->table, place_of(key), operation);
+        pointer_map_set(&self->table, operations_place_of(key), operation);
     return operation;
 }
 
 static void
-remove_record(Operation *operation)
+remove_record(PlanOperation *operation)
 {
     Operations *self = operation->owner;
-    const char *place = place_of(operation->key);
-    Operation *at = pointer_map_get(&self->table, place);
+    const char *place = operations_place_of(operation->key);
+    PlanOperation *at = pointer_map_get(&self->table, place);
 
     self->n_records--;
     if (at == operation) {
@@ -213,7 +213,7 @@ remove_record(Operation *operation)
  * takes the record over and resets the back-off. After the back-off the record keeps its kind, and
  * the next failure of any operation doubles the back-off. */
 static void
-take_over(Operation *operation, OperationKey key, const char *kind)
+take_over(PlanOperation *operation, OperationKey key, const char *kind)
 {
     operation->key = key;
     forget_aside(operation);
@@ -225,7 +225,7 @@ take_over(Operation *operation, OperationKey key, const char *kind)
 
 /* OP-5. */
 static void
-operation_failed(Operation *operation)
+operation_failed(PlanOperation *operation)
 {
     const Operations *self = operation->owner;
 
@@ -236,7 +236,7 @@ operation_failed(Operation *operation)
 }
 
 static void
-operation_over(Operation *operation, PlanEnd end)
+operation_over(PlanOperation *operation, PlanEnd end)
 {
     operation->plan = NULL;
     if (end == PLAN_DONE || operation->owner->initial == 0)
@@ -247,9 +247,9 @@ operation_over(Operation *operation, PlanEnd end)
 
 /* The plan's owner is its record, not an owner of the caller's. */
 static void
-operation_done(void *self, Plan *plan, PlanEnd end, const char *message)
+operations_operation_done(void *self, Plan *plan, PlanEnd end, const char *message)
 {
-    Operation *operation = plan_owner(plan);
+    PlanOperation *operation = plan_owner(plan);
     void (*done)(void *, Plan *, PlanEnd, const char *) = operation->done;
 
     operation_over(operation, end); /* before the caller is told: it may start the next operation */
@@ -260,7 +260,7 @@ operation_done(void *self, Plan *plan, PlanEnd end, const char *message)
 OperationAnswer
 operations_start(Operations *self, OperationKey key, const PlanStart *start)
 {
-    Operation *operation = find(self, key);
+    PlanOperation *operation = operations_find(self, key);
     OperationAnswer answer = answer_of(operation, start->kind);
 
     if (answer != OPERATION_STARTED) {
@@ -274,7 +274,7 @@ operations_start(Operations *self, OperationKey key, const PlanStart *start)
     PlanStart ours = *start;
     operation->done = start->done;
     operation->running = TRUE;
-    ours.done = operation_done;
+    ours.done = operations_operation_done;
     ours.owner = operation;
     Plan *plan = plan_start(&ours);
     if (plan != NULL)
@@ -287,7 +287,7 @@ operations_start(Operations *self, OperationKey key, const PlanStart *start)
 void
 operation_put_aside(Plan *plan)
 {
-    Operation *operation = plan_owner(plan);
+    PlanOperation *operation = plan_owner(plan);
 
     g_assert(operation->plan == plan && operation->running && operation->owner->initial > 0);
     operation_failed(operation);
@@ -297,7 +297,7 @@ operation_put_aside(Plan *plan)
 SimTime
 operation_aside_until(const Plan *plan)
 {
-    const Operation *operation = plan_owner(plan);
+    const PlanOperation *operation = plan_owner(plan);
 
     return operation->failed_at + operation->backoff;
 }
@@ -305,7 +305,7 @@ operation_aside_until(const Plan *plan)
 void
 operation_try_again(Plan *plan)
 {
-    Operation *operation = plan_owner(plan);
+    PlanOperation *operation = plan_owner(plan);
 
     g_assert(operation->plan == plan && !operation->running && !is_in_backoff(operation));
     operation->running = TRUE;

@@ -17,7 +17,7 @@ typedef struct {
     int64_t capacity_bytes; /* that the claim's status shall tell */
     gboolean tells_class;   /* gate VolumeAttributesClass: it tells the volume's class, too */
     const char *attributes_class;
-} Pair;
+} BindingPair;
 
 typedef struct {
     VolumePhase phase;
@@ -70,7 +70,7 @@ volume_refers_exactly(const Volume *volume, const Claim *claim)
 static gboolean
 edit_refer_to_claim(Object *object, const void *arg)
 {
-    const Pair *pair = arg;
+    const BindingPair *pair = arg;
     Volume *volume = VOLUME(object);
     const ClaimReference *before = &volume->claim_ref;
     gboolean was_ours =
@@ -87,7 +87,7 @@ edit_refer_to_claim(Object *object, const void *arg)
 static gboolean
 edit_name_volume(Object *object, const void *arg)
 {
-    const Pair *pair = arg;
+    const BindingPair *pair = arg;
     Claim *claim = CLAIM(object);
 
     if (strcmp(claim_volume_name(claim), pair->volume->name) != 0) {
@@ -104,7 +104,7 @@ edit_name_volume(Object *object, const void *arg)
 static gboolean
 edit_claim_bound(Object *object, const void *arg)
 {
-    const Pair *pair = arg;
+    const BindingPair *pair = arg;
     Claim *claim = CLAIM(object);
 
     if (claim->phase != CLAIM_BOUND) {
@@ -129,12 +129,12 @@ capacity_to_tell(const Volume *volume)
     return volume->capacity_bytes;
 }
 
-static const Pair *
+static const BindingPair *
 pair_arg(const PvController *self, Plan *plan, const Volume *volume, const Claim *claim)
 {
-    Pair *pair = plan_new_arg(plan, Pair);
+    BindingPair *pair = plan_new_arg(plan, BindingPair);
 
-    *pair = (Pair){
+    *pair = (BindingPair){
         .words = &self->words,
         .claim = claim->meta.key,
         .volume = volume->meta.key,
@@ -175,7 +175,7 @@ pv_plan_bind(const PvController *self, Plan *plan, const Volume *volume, const C
         return;
     }
 
-    const Pair *pair = pair_arg(self, plan, volume, claim);
+    const BindingPair *pair = pair_arg(self, plan, volume, claim);
     if (!refers)
         step = pv_plan_kept(plan,
                             plan_update(plan, &volume->meta, edit_refer_to_claim, pair, PLAN_STOP));

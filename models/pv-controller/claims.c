@@ -167,7 +167,7 @@ typedef enum {
     CLAIM_LOSE_REFERENCE, /* Lost: no volumeName any more */
     CLAIM_LOSE_VOLUME,    /* Lost: the volume is gone */
     CLAIM_LOSE_MISBOUND,  /* Lost: the volume is another claim's */
-} ClaimAction;
+} ClaimsAction;
 
 /* A claim that is not bound yet: syncUnboundClaim() in Kubernetes' pv_controller.go. Late binding
  * waits before any provisioner is asked (PVC-64). Columns: all of these hold, none of these, then.
@@ -252,7 +252,7 @@ edit_class(Object *object, const void *arg)
 static void
 plan_claim_action(const PvController *self,
                   Plan *plan,
-                  ClaimAction action,
+                  ClaimsAction action,
                   const Claim *claim,
                   const Volume *volume)
 {
@@ -338,7 +338,7 @@ plan_unbound_claim(const PvController *self, Plan *plan, const Claim *claim)
 
     const Rule *rule = rules_find(&unbound_claim_rules, facts, NULL);
     plan_because(plan, rule->id);
-    plan_claim_action(self, plan, (ClaimAction)rule->then, claim, volume);
+    plan_claim_action(self, plan, (ClaimsAction)rule->then, claim, volume);
 }
 
 /* Only the private copies are asked, not the API server (PVC-40). */
@@ -360,7 +360,7 @@ plan_bound_claim(const PvController *self, Plan *plan, const Claim *claim)
 
     const Rule *rule = rules_find(&bound_claim_rules, facts, NULL);
     plan_because(plan, rule->id);
-    plan_claim_action(self, plan, (ClaimAction)rule->then, claim, volume);
+    plan_claim_action(self, plan, (ClaimsAction)rule->then, claim, volume);
 }
 
 /* PVC-20; whether it goes is no matter (PVC-13). */

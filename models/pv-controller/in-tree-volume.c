@@ -94,7 +94,7 @@ parameter(const StorageClass *class, const char *name)
 /* ---- The zone: SelectZonesForVolume() in cloud-provider/volume/helpers/zones.go ---- */
 
 static int
-compare_texts(const void *a, const void *b)
+in_tree_volume_compare_texts(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -212,7 +212,7 @@ in_tree_choose_place(const InTreeQuery *query, InTreePlace *place)
     }
     if (zones->len == 0)
         return NULL;
-    qsort(zones->pdata, zones->len, sizeof(void *), compare_texts);
+    qsort(zones->pdata, zones->len, sizeof(void *), in_tree_volume_compare_texts);
     place->zone = zones->pdata[volume_turn(object_name(&query->claim->meta), zones->len)];
     place->region = region_of(query, place->zone);
     return NULL;

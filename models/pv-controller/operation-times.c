@@ -17,7 +17,7 @@ pv_operation_times_new(const PvController *self)
 /* Returns: the plugin's name in the metric: that of the class, not of the annotation, which some
  * provisioners extend by a random uid */
 static const char *
-plugin_of(const PvController *self, const char *class_name)
+operation_times_plugin_of(const PvController *self, const char *class_name)
 {
     const StorageClass *class = pv_find_class(self, class_name);
 
@@ -34,7 +34,7 @@ pv_plan_time_operation(const PvController *self, Plan *plan, const char *verb, c
         plan_change(plan, &(PlanChange){.what = CHANGE_TIME,
                                         .key = object->key,
                                         .pointer = verb,
-                                        .text = plugin_of(self, class_name)});
+                                        .text = operation_times_plugin_of(self, class_name)});
 }
 
 void

@@ -294,7 +294,7 @@ pass_over_volumes(PvController *self)
 
 /* PVC-4: all claims, then all volumes. The ticker sleeps when all are settled. */
 static gboolean
-resync_pass(void *component)
+pv_controller_resync_pass(void *component)
 {
     PvController *self = component;
     gboolean again = !pv_cache_is_at_rest(self->cache);
@@ -405,7 +405,7 @@ static const ComponentPart parts[] = {
     /* TIM-54; one that starts later resyncs at once (PVC-3). */
     HAS_TICKER(resync,
                RESYNC,
-               resync_pass,
+               pv_controller_resync_pass,
                .period_flag = KCM_FLAG(pvclaimbinder_sync_period),
                .phase = ticker_phase_drawn),
 };

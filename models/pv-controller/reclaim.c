@@ -229,7 +229,7 @@ decide_delete_known(const void *component, Plan *plan)
 
 /* The operation delete-...: reads the volume before anything is lost. */
 static void
-decide_delete(const void *component, Plan *plan)
+reclaim_decide_delete(const void *component, Plan *plan)
 {
     (void)component;
     plan_because(plan, "PVC-76");
@@ -511,6 +511,7 @@ pv_plan_reclaim(const PvController *self, Plan *plan, const Volume *volume)
     if (verb == pv_delete)
         pv_plan_time_operation(self, plan, verb, &volume->meta);
     pv_plan_operation(self, plan, verb, &volume->meta,
-                      volume->reclaim_policy == RECLAIM_DELETE ? decide_delete : decide_recycle);
+                      volume->reclaim_policy == RECLAIM_DELETE ? reclaim_decide_delete
+                                                               : decide_recycle);
     return TRUE;
 }

@@ -57,7 +57,7 @@ static const RuleTable volume_rules =
     RULE_TABLE("finalizers of volumes", VOLUME_FACTS_END, volume_table);
 
 static void
-decide_volume(const void *component, Plan *plan)
+pv_protection_decide_volume(const void *component, Plan *plan)
 {
     const PvProtection *self = component;
     const Object *seen = informer_get(self->volumes, plan_key(plan));
@@ -70,7 +70,7 @@ decide_volume(const void *component, Plan *plan)
 static const ComponentPart parts[] = {
     HAS_TEXT(head.finalizer, FINALIZER_PV_PROTECTION),
     HAS_INFORMER(volumes, KIND_VOLUME, WAKES_IF(workers, protection_has_work)),
-    HAS_WORKERS(workers, "pvprotection", decide_volume, .n_workers = 1), /* PROT-13 */
+    HAS_WORKERS(workers, "pvprotection", pv_protection_decide_volume, .n_workers = 1), /* PROT-13 */
 };
 
 const ModelClass pv_protection_class = {

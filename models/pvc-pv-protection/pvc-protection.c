@@ -12,7 +12,7 @@ typedef struct {
     ObjectKey *key;
     SimCauseId added_by;
     gboolean in_use; /* by the batch's list of pods */
-} Entry;
+} PvcProtectionEntry;
 
 /* The claims of a namespace that are processed together, with one list of its pods. */
 typedef struct {
@@ -54,10 +54,10 @@ batch_free(void *data)
     g_free(batch);
 }
 
-static Entry *
+static PvcProtectionEntry *
 batch_entry(const Batch *batch, unsigned i)
 {
-    return &g_array_index(batch->entries, Entry, i);
+    return &g_array_index(batch->entries, PvcProtectionEntry, i);
 }
 
 /* ---- Which pods use a claim: PROT-25 ---- */
@@ -183,7 +183,7 @@ static const RuleTable claim_rules =
 
 /* The list, even an empty one, serves the rest of the batch. */
 static void
-decide_listed(const void *component, Plan *plan)
+pvc_protection_decide_listed(const void *component, Plan *plan)
 {
     const PvcProtection *self = component;
     int list = plan_last_step(plan);
@@ -205,7 +205,7 @@ decide_listed(const void *component, Plan *plan)
 }
 
 static void
-decide_claim(const void *component, Plan *plan)
+pvc_protection_decide_claim(const void *component, Plan *plan)
 {
     const PvcProtection *self = component;
     const Object *claim = informer_get(self->claims, plan_key(plan));
@@ -227,7 +227,7 @@ decide_claim(const void *component, Plan *plan)
         return;
     case FINALIZER_LIST_PODS:
         plan_list(plan, KIND_POD, PLAN_STOP);
-        plan_then(plan, decide_listed);
+        plan_then(plan, pvc_protection_decide_listed);
         return;
     }
     g_assert_not_reached();
@@ -252,14 +252,14 @@ static void claim_processed(void *component, Plan *plan, PlanEnd end, const char
 static void
 collect_keys(PvcProtection *self, unsigned n_max)
 {
-    Entry entry = {0};
+    PvcProtectionEntry entry = {0};
 
     while (n_max-- > 0 && (entry.key = work_queue_get(self->queue, &entry.added_by)) != NULL) {
         Batch *batch = g_hash_table_lookup(self->waiting, entry.key->namespace);
         if (batch == NULL) {
             batch = g_new0(Batch, 1);
             batch->namespace = entry.key->namespace;
-            batch->entries = g_array_new(FALSE, FALSE, sizeof(Entry));
+            batch->entries = g_array_new(FALSE, FALSE, sizeof(PvcProtectionEntry));
             g_hash_table_insert(self->waiting, (void *)batch->namespace, batch);
             g_queue_push_tail(&self->batches, batch);
         }
@@ -296,10 +296,10 @@ run_worker(PvcProtection *self)
         return;
     self->running = TRUE;
     while (!self->busy && next_entry(self)) {
-        const Entry *entry = batch_entry(self->batch, self->at);
+        const PvcProtectionEntry *entry = batch_entry(self->batch, self->at);
         PlanStart start = {
             .component = &self->head.base,
-            .decide = decide_claim,
+            .decide = pvc_protection_decide_claim,
             .key = entry->key,
             .done = claim_processed,
         };
@@ -329,7 +329,7 @@ claim_processed(void *component, Plan *plan, PlanEnd end, const char *message)
 }
 
 static void
-collect(Sim *sim, void *component)
+pvc_protection_collect(Sim *sim, void *component)
 {
     PvcProtection *self = component;
 
@@ -342,7 +342,7 @@ collect(Sim *sim, void *component)
 
 static const SimEventType collect_event = {
     .name = "pvc-protection/collect",
-    .fire = collect,
+    .fire = pvc_protection_collect,
 };
 
 /* Deferred: other handlers of the same event come first. */
@@ -388,7 +388,7 @@ enqueue_claims(PvcProtection *self, const Pod *pod, gboolean is_gone)
 }
 
 static void
-pod_event(void *component, const Object *before, const Object *after)
+pvc_protection_pod_event(void *component, const Object *before, const Object *after)
 {
     PvcProtection *self = component;
 
@@ -434,7 +434,7 @@ static const ComponentPart parts[] = {
     HAS_STATE(batch, NULL, batch_free),
     HAS_INFORMER(pods, KIND_POD, WITH_INDEX(pods_by_claim, index_pods_by_claim)),
     HAS_INFORMER(claims, KIND_CLAIM, .changed = claim_event),
-    HAS_INFORMER(pods, KIND_POD, .changed = pod_event),
+    HAS_INFORMER(pods, KIND_POD, .changed = pvc_protection_pod_event),
 };
 
 const ModelClass pvc_protection_class = {

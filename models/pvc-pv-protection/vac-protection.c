@@ -53,7 +53,7 @@ index_by_class(InformerIndex *index, const Object *object, Objects *objects)
 }
 
 static gboolean
-is_used(const VacProtection *self, const char *name)
+vac_protection_is_used(const VacProtection *self, const char *name)
 {
     unsigned n_volumes, n_claims;
 
@@ -80,7 +80,7 @@ decide_class(const void *component, Plan *plan)
 {
     const VacProtection *self = component;
     const Object *seen = informer_get(self->classes, plan_key(plan));
-    gboolean is_named = seen != NULL && is_used(self, object_name(seen));
+    gboolean is_named = seen != NULL && vac_protection_is_used(self, object_name(seen));
 
     protection_plan(&self->head, plan, seen, is_named, &class_rules);
 }

@@ -135,7 +135,7 @@ typedef struct {
 } Status;
 
 static gboolean
-set_status(Object *object, const void *data)
+resource_quota_controller_set_status(Object *object, const void *data)
 {
     ResourceQuota *quota = RESOURCE_QUOTA(object);
     const Status *status = data;
@@ -161,7 +161,7 @@ decide_quota(const void *data, Plan *plan)
     ResourceAmounts *used = wanted_used(self, quota);
     plan_own(plan, used, (GDestroyNotify)resource_amounts_unref);
     *status = (Status){quota->hard, used};
-    plan_update_status(plan, object, set_status, status, PLAN_STOP);
+    plan_update_status(plan, object, resource_quota_controller_set_status, status, PLAN_STOP);
 }
 
 /* ---- Events ---- */
@@ -283,7 +283,7 @@ count_change(Count *count,
 }
 
 static void
-object_changed(void *data, const Object *before, const Object *after)
+resource_quota_controller_object_changed(void *data, const Object *before, const Object *after)
 {
     QuotaController *self = data;
     const ObjectKey *key = after != NULL ? after->key : before->key;
@@ -315,7 +315,8 @@ quota_changed(void *data, const Object *before, const Object *after)
     QuotaController *self = data;
 
     if (self->counted[KIND_RESOURCE_QUOTA] != NULL)
-        object_changed(data, before, after); /* a new one is not among the counted quotas yet */
+        resource_quota_controller_object_changed(
+            data, before, after); /* a new one is not among the counted quotas yet */
     spec_changed(data, before, after);
 }
 
@@ -336,11 +337,11 @@ watch_kind(QuotaController *self, ObjectKind kind)
     if (kind == KIND_POD)
         self->deleted_pods = informer_add_index(self->counted[kind], index_deleted);
     if (kind != KIND_RESOURCE_QUOTA)
-        informer_add_handler(self->counted[kind], object_changed, self);
+        informer_add_handler(self->counted[kind], resource_quota_controller_object_changed, self);
 }
 
 static gboolean
-resync_pass(void *data)
+resource_quota_controller_resync_pass(void *data)
 {
     QuotaController *self = data;
     SimStream stream = sim_stream(self->base.sim, "resource-quota-controller/resync order");
@@ -369,7 +370,8 @@ resync_pass(void *data)
 static const ComponentPart parts[] = {
     HAS_TABLE(counts, count_free),
     /* First: it does nothing as long as there are no quotas. */
-    HAS_INFORMER(counted[KIND_CLAIM], KIND_CLAIM, .changed = object_changed),
+    HAS_INFORMER(
+        counted[KIND_CLAIM], KIND_CLAIM, .changed = resource_quota_controller_object_changed),
     HAS_INFORMER(quotas,
                  KIND_RESOURCE_QUOTA,
                  WITH_INDEX(by_namespace, index_by_namespace),
@@ -378,7 +380,7 @@ static const ComponentPart parts[] = {
     HAS_WORKERS(priority, "resourcequota_priority", decide_quota, KCM_SYNCS(KIND_RESOURCE_QUOTA)),
     HAS_TICKER(resync,
                "resource-quota-controller/resync",
-               resync_pass,
+               resource_quota_controller_resync_pass,
                .period_flag = KCM_FLAG(resource_quota_sync_period),
                .phase = ticker_phase_drawn),
 };

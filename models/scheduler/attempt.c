@@ -15,7 +15,7 @@ typedef enum {
     CHANGE_WRITTEN,    /* @pointer: attempt, @key: claim, @number: the step of its write */
     CHANGE_FORGET,     /* @pointer: attempt, @text: why */
     CHANGE_BOUND,      /* @pointer: attempt */
-} ChangeKind;
+} AttemptChangeKind;
 
 /* ---- Attempts ---- */
 
@@ -538,11 +538,11 @@ measure_success(const Scheduler *self, const Attempt *attempt)
 }
 
 static void
-fail(Scheduler *self,
-     Attempt *attempt,
-     const char *message,
-     const char *reason,
-     uint32_t rejected_by)
+scheduler_attempt_fail(Scheduler *self,
+                       Attempt *attempt,
+                       const char *message,
+                       const char *reason,
+                       uint32_t rejected_by)
 {
     measure_attempt(self, attempt,
                     g_str_equal(reason, "Unschedulable") ? "unschedulable" : "error");
@@ -565,7 +565,7 @@ forget_pod(Scheduler *self, const Attempt *attempt)
 /* SCH-50.9, SCH-50.10. Bindings run beside the cycles, any number of them (SCH-16); meanwhile the
  * node is charged (SCH-74). */
 static void
-assume(Scheduler *self, Attempt *attempt)
+attempt_assume(Scheduler *self, Attempt *attempt)
 {
     g_autofree char *why = NULL;
 
@@ -579,9 +579,10 @@ assume(Scheduler *self, Attempt *attempt)
     }
     forget_pod(self, attempt);
     scheduler_count_stage_error(self, "assume");
-    fail(self, attempt,
-         strings_internf(self->base.strings, "running Reserve plugin \"VolumeBinding\": %s", why),
-         "SchedulerError", 0);
+    scheduler_attempt_fail(
+        self, attempt,
+        strings_internf(self->base.strings, "running Reserve plugin \"VolumeBinding\": %s", why),
+        "SchedulerError", 0);
 }
 
 static void
@@ -594,12 +595,13 @@ cycle_done(Scheduler *self, const CycleResult *result)
     if (result->node_name == NULL) {
         attempt->nominated = result->nominated;
         attempt->keeps_nomination = result->keeps_nomination;
-        fail(self, attempt, result->message, result->is_error ? "SchedulerError" : "Unschedulable",
-             result->plugins);
+        scheduler_attempt_fail(self, attempt, result->message,
+                               result->is_error ? "SchedulerError" : "Unschedulable",
+                               result->plugins);
         return;
     }
     attempt->node_name = result->node_name;
-    assume(self, attempt);
+    attempt_assume(self, attempt);
 }
 
 static void
@@ -633,7 +635,7 @@ binding_failed(Scheduler *self, Attempt *attempt, const char *message)
     volume_binder_unreserve(&self->binder, choices_of(attempt), attempt->choices->len);
     forget_pod(self, attempt);
     scheduler_happened(self, EVENT_POD, assumed, NULL);
-    fail(self, attempt, message, "SchedulerError", 0);
+    scheduler_attempt_fail(self, attempt, message, "SchedulerError", 0);
 }
 
 static void
@@ -654,7 +656,7 @@ scheduler_apply_change(void *data, const PlanChange *change)
     Scheduler *self = data;
     Attempt *attempt = (Attempt *)change->pointer;
 
-    switch ((ChangeKind)change->what) {
+    switch ((AttemptChangeKind)change->what) {
     case CHANGE_CHOOSE:
         choice_made(attempt, change);
         return;

@@ -21,7 +21,8 @@ cache_forget_claims(SchedulerCache *self)
 }
 
 static void
-count_volume(SchedulerCache *self, NodeInfo *node, VolumeName name, int n_pods, int n_attachments)
+cache_volumes_count_volume(
+    SchedulerCache *self, NodeInfo *node, VolumeName name, int n_pods, int n_attachments)
 {
     node_volumes_add(&node->volumes, name, n_pods, n_attachments);
     cache_forget_asks(self, node);
@@ -59,7 +60,7 @@ use_claim(SchedulerCache *self, const ObjectKey *claim, NodeInfo *node, int chan
 
     use->n_pods += (uint32_t)change;
     on_node->n_pods += (uint32_t)change;
-    count_volume(self, node, use->name, change, 0);
+    cache_volumes_count_volume(self, node, use->name, change, 0);
     if (on_node->n_pods == 0)
         g_array_remove_index_fast(use->nodes,
                                   (unsigned)(on_node - (ClaimOnNode *)(void *)use->nodes->data));
@@ -76,9 +77,10 @@ cache_use_claims(SchedulerCache *self, const Pod *pod, NodeInfo *node, int chang
         use_claim(self, pod_claim_key(self->options.sources.objects, pod, &pod->volumes->items[i]),
                   node, change);
     for (unsigned i = 0; pod->volumes != NULL && i < pod->volumes->n_inline; i++)
-        count_volume(self, node,
-                     volume_name_of_source(pod->volumes->items[pod->volumes->n_items + i].source),
-                     change, 0);
+        cache_volumes_count_volume(
+            self, node,
+            volume_name_of_source(pod->volumes->items[pod->volumes->n_items + i].source), change,
+            0);
 }
 
 void
@@ -93,8 +95,8 @@ scheduler_cache_claim_changed(SchedulerCache *self, const ObjectKey *claim)
         return;
     for (unsigned i = 0; i < use->nodes->len; i++) {
         const ClaimOnNode *on_node = &g_array_index(use->nodes, ClaimOnNode, i);
-        count_volume(self, on_node->node, use->name, -(int)on_node->n_pods, 0);
-        count_volume(self, on_node->node, name, (int)on_node->n_pods, 0);
+        cache_volumes_count_volume(self, on_node->node, use->name, -(int)on_node->n_pods, 0);
+        cache_volumes_count_volume(self, on_node->node, name, (int)on_node->n_pods, 0);
     }
     use->name = name;
 }
@@ -142,9 +144,9 @@ count_attachment(SchedulerCache *self, const ObjectKey *key, const Object *attac
     AttachmentUse after = attachment_use(self, attachment);
 
     if (use->node != NULL)
-        count_volume(self, use->node, use->name, 0, -1);
+        cache_volumes_count_volume(self, use->node, use->name, 0, -1);
     if (after.node != NULL)
-        count_volume(self, after.node, after.name, 0, 1);
+        cache_volumes_count_volume(self, after.node, after.name, 0, 1);
     *use = after;
 }
 

@@ -40,7 +40,7 @@ static const DiskKind disk_kinds[] = {
 };
 
 static const DiskKind *
-kind_of(const VolumeSource *source)
+disks_kind_of(const VolumeSource *source)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(disk_kinds); i++)
         if (g_strcmp0(disk_kinds[i].plugin, source->plugin) == 0)
@@ -66,7 +66,7 @@ pod_has_exclusive_disks(const Pod *self)
     const VolumeSource *source;
 
     for (unsigned i = 0; (source = inline_source(self, i)) != NULL; i++)
-        if (kind_of(source) != NULL)
+        if (disks_kind_of(source) != NULL)
             return TRUE;
     return FALSE;
 }
@@ -74,9 +74,9 @@ pod_has_exclusive_disks(const Pod *self)
 static gboolean
 conflict(const VolumeSource *a, const VolumeSource *b)
 {
-    const DiskKind *kind = kind_of(a);
+    const DiskKind *kind = disks_kind_of(a);
 
-    return kind != NULL && kind == kind_of(b) && kind->is_same(a, b) &&
+    return kind != NULL && kind == disks_kind_of(b) && kind->is_same(a, b) &&
            !(kind->shares_readers && a->read_only && b->read_only);
 }
 

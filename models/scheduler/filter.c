@@ -32,7 +32,7 @@ typedef struct {
     unsigned n_feasible;     /* found so far */
     FilterCounts counts;
     const Plugin *decider; /* of the node at hand */
-} Search;
+} FilterSearch;
 
 unsigned
 feasible_nodes_to_find(unsigned n_nodes, int32_t percentage)
@@ -79,7 +79,7 @@ count_narrowings(const Cycle *cycle, const Plugin *plugin)
 }
 
 static void
-sort_filters(Search *self)
+sort_filters(FilterSearch *self)
 {
     for (unsigned i = 0; i < self->active->n; i++) {
         const Plugin *plugin = self->active->plugins[i];
@@ -103,7 +103,7 @@ sort_filters(Search *self)
 /* ---- One node ---- */
 
 static Verdict
-ask_filters(Search *self, const Filters *filters, const NodeInfo *node)
+ask_filters(FilterSearch *self, const Filters *filters, const NodeInfo *node)
 {
     for (unsigned i = 0; i < filters->n; i++) {
         Verdict verdict = filters->plugins[i]->filter(self->cycle, node);
@@ -167,7 +167,7 @@ is_kept(const Cycle *self, const NodeInfo *node)
 }
 
 static Verdict
-ask_kept_node(Search *self, const Filters *active, NodeInfo *node)
+ask_kept_node(FilterSearch *self, const Filters *active, NodeInfo *node)
 {
     if (!is_kept(self->cycle, node))
         return ask_filters(self, active, node);
@@ -182,7 +182,7 @@ ask_kept_node(Search *self, const Filters *active, NodeInfo *node)
 Verdict
 cycle_ask_with_nominated(Cycle *self, const Filters *active, NodeInfo *node)
 {
-    Search search = {.cycle = self};
+    FilterSearch search = {.cycle = self};
 
     cycle_refresh(self, active);
     return ask_kept_node(&search, active, node);
@@ -204,7 +204,7 @@ find_special_nodes(Cycle *self)
 
 /* What the node says to the ask is kept. */
 static gboolean
-ask_and_remember(Search *self, const NodeInfo *node)
+ask_and_remember(FilterSearch *self, const NodeInfo *node)
 {
     AskMemo *memo = self->cycle->memo;
 
@@ -225,7 +225,7 @@ ask_and_remember(Search *self, const NodeInfo *node)
 }
 
 static gboolean
-is_ruled_out(const Search *self, unsigned place)
+is_ruled_out(const FilterSearch *self, unsigned place)
 {
     for (unsigned i = 0; i < self->n_narrowings; i++) {
         if (!node_set_has(&self->cycle->narrowings[i].nodes, place))
@@ -236,7 +236,7 @@ is_ruled_out(const Search *self, unsigned place)
 
 /* VERDICT_SKIP: rejected, and counted by sets. */
 static Verdict
-filter_by_sets(Search *self, NodeInfo *node)
+filter_by_sets(FilterSearch *self, NodeInfo *node)
 {
     if (node_set_has(&self->cycle->special, node->place))
         return ask_kept_node(self, self->active, node);
@@ -249,7 +249,7 @@ filter_by_sets(Search *self, NodeInfo *node)
 
 /* Where another filter comes before some that go by the ask. */
 static Verdict
-filter_by_node(Search *self, NodeInfo *node)
+filter_by_node(FilterSearch *self, NodeInfo *node)
 {
     NodeSet *passed = &self->cycle->memo->passed;
 
@@ -267,7 +267,7 @@ filter_by_node(Search *self, NodeInfo *node)
 
 /* SCH-52: with names, only the named nodes belong to this cycle. */
 static void
-keep_named(const Search *self, NodeSet *nodes)
+keep_named(const FilterSearch *self, NodeSet *nodes)
 {
     if (self->cycle->has_names)
         node_set_intersect(nodes, &self->cycle->named);
@@ -276,7 +276,7 @@ keep_named(const Search *self, NodeSet *nodes)
 /* Puts nodes that are known to pass into self->cycle->covered, and nodes that are not known to be
  * rejected into self->cycle->set. */
 static const NodeSet *
-find_open_nodes(Search *self)
+find_open_nodes(FilterSearch *self)
 {
     Cycle *cycle = self->cycle;
     NodeSet *open = &cycle->set, *passed = &cycle->covered;
@@ -306,7 +306,7 @@ find_open_nodes(Search *self)
 
 /* Counts the nodes of @left that the narrowings rule out, and takes them off. */
 static void
-count_ruled_out(Search *self, NodeSet *left, unsigned first, unsigned end)
+count_ruled_out(FilterSearch *self, NodeSet *left, unsigned first, unsigned end)
 {
     for (unsigned i = first; i < end; i++) {
         const Narrowing *narrowing = &self->cycle->narrowings[i];
@@ -319,7 +319,7 @@ count_ruled_out(Search *self, NodeSet *left, unsigned first, unsigned end)
 }
 
 static void
-count_refused(Search *self, NodeSet *left)
+count_refused(FilterSearch *self, NodeSet *left)
 {
     static const PluginId plugin_of[N_REFUSALS] = {
         [REFUSED_PODS] = PLUGIN_NODE_RESOURCES_FIT,    [REFUSED_CPU] = PLUGIN_NODE_RESOURCES_FIT,
@@ -340,7 +340,7 @@ count_refused(Search *self, NodeSet *left)
 
 /* No node will do: counts the reasons of the nodes that were passed over. */
 static void
-count_by_sets(Search *self)
+count_by_sets(FilterSearch *self)
 {
     NodeSet *left = &self->cycle->set;
 
@@ -354,7 +354,7 @@ count_by_sets(Search *self)
 
 /* Returns: FALSE: it ends here */
 static gboolean
-visit_node(Search *self, NodeInfo *node)
+visit_node(FilterSearch *self, NodeInfo *node)
 {
     FilterCounts *counts = &self->counts;
 
@@ -382,7 +382,7 @@ visit_node(Search *self, NodeInfo *node)
 /* Takes the node at @place, which is known to pass, and those after it in its word up to the next
  * that must be asked. Returns: the place of the last */
 static unsigned
-take_known(Search *self, const NodeSet *open, unsigned place, unsigned end, unsigned enough)
+take_known(FilterSearch *self, const NodeSet *open, unsigned place, unsigned end, unsigned enough)
 {
     unsigned first = place / NODE_SET_BITS * NODE_SET_BITS;
     uint64_t here = UINT64_MAX << place % NODE_SET_BITS;
@@ -402,7 +402,7 @@ take_known(Search *self, const NodeSet *open, unsigned place, unsigned end, unsi
 /* The open nodes from @place on. Returns: the place of the last that was needed; @end: there are
  * not enough */
 static unsigned
-visit_nodes(Search *self, const NodeSet *open, unsigned place, unsigned end, unsigned enough)
+visit_nodes(FilterSearch *self, const NodeSet *open, unsigned place, unsigned end, unsigned enough)
 {
     for (place = node_set_next(open, place, end); place < end;
          place = node_set_next(open, place + 1, end)) {
@@ -418,7 +418,7 @@ visit_nodes(Search *self, const NodeSet *open, unsigned place, unsigned end, uns
 
 /* From @start on to the end, and then from the first on. */
 static void
-visit_all_nodes(Search *self, unsigned start)
+visit_all_nodes(FilterSearch *self, unsigned start)
 {
     const NodeSet *open = find_open_nodes(self);
     GPtrArray *feasible = self->cycle->feasible;
@@ -442,7 +442,7 @@ visit_all_nodes(Search *self, unsigned start)
 
 /* SCH-53, SCH-92 */
 static void
-count_unnamed(Search *self)
+count_unnamed(FilterSearch *self)
 {
     unsigned n_named = node_set_count(&self->cycle->named);
 
@@ -454,7 +454,7 @@ count_unnamed(Search *self)
 FilterCounts
 cycle_filter_nodes(Cycle *cycle, const Filters *active, unsigned start)
 {
-    Search self = {.cycle = cycle, .active = active, .by_sets = TRUE};
+    FilterSearch self = {.cycle = cycle, .active = active, .by_sets = TRUE};
 
     self.nodes = scheduler_cache_nodes(cycle->view->cache, &self.n_nodes);
     self.counts.n_nodes = self.n_nodes;

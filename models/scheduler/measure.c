@@ -33,7 +33,7 @@ static const struct {
 };
 
 static void
-count(const Scheduler *self, const char *event, const char *queue)
+measure_count(const Scheduler *self, const char *event, const char *queue)
 {
     sim_series_add(metric_series(sim_metrics(self->base.sim), METRIC_SCHEDULER_INCOMING,
                                  process_job(self->base.process), event, queue),
@@ -45,10 +45,10 @@ void
 scheduler_count_move(const Scheduler *self, const QueuedPod *entry, const char *event)
 {
     if (sim_metrics(self->base.sim) != NULL)
-        count(self, event,
-              entry->place == PLACE_UNSCHEDULABLE                             ? "unschedulable"
-              : entry->place == PLACE_BACKOFF || entry->place == PLACE_ERRORS ? "backoff"
-                                                                              : "active");
+        measure_count(self, event,
+                      entry->place == PLACE_UNSCHEDULABLE ? "unschedulable"
+                      : entry->place == PLACE_BACKOFF || entry->place == PLACE_ERRORS ? "backoff"
+                                                                                      : "active");
 }
 
 void

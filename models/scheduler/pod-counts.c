@@ -4,7 +4,7 @@
 typedef struct {
     const char *label;
     GHashTable *domain_of; /* value of the label -> index + 1 */
-} Topology;
+} PodCountsTopology;
 
 struct PodCounter {
     /* What is counted: pods by their labels, or, without a selector here, pods that have a
@@ -44,7 +44,7 @@ counted_term_free(CountedTerm *self)
 }
 
 static void
-topology_clear(Topology *self)
+topology_clear(PodCountsTopology *self)
 {
     g_hash_table_unref(self->domain_of);
 }
@@ -54,7 +54,7 @@ pod_counts_new(void)
 {
     PodCounts *self = g_new0(PodCounts, 1);
 
-    self->topologies = g_array_new(FALSE, TRUE, sizeof(Topology));
+    self->topologies = g_array_new(FALSE, TRUE, sizeof(PodCountsTopology));
     g_array_set_clear_func(self->topologies, (GDestroyNotify)topology_clear);
     self->counters = g_ptr_array_new_with_free_func((GDestroyNotify)counter_free);
     self->terms = g_ptr_array_new_with_free_func((GDestroyNotify)counted_term_free);
@@ -94,7 +94,7 @@ node_domains_clear(NodeDomains *self)
 }
 
 static int32_t
-domain_of_labels(Topology *topology, const StringMap *labels)
+domain_of_labels(PodCountsTopology *topology, const StringMap *labels)
 {
     const char *value = string_map_get(labels, topology->label);
 
@@ -116,7 +116,8 @@ pod_counts_set_node(PodCounts *self, NodeDomains *domains, const StringMap *labe
     g_array_set_size(domains->indexes, self->topologies->len);
     for (unsigned i = 0; i < self->topologies->len; i++)
         g_array_index(domains->indexes, int32_t, i) =
-            gone ? -1 : domain_of_labels(&g_array_index(self->topologies, Topology, i), labels);
+            gone ? -1
+                 : domain_of_labels(&g_array_index(self->topologies, PodCountsTopology, i), labels);
 }
 
 static void
@@ -129,10 +130,10 @@ unsigned
 pod_counts_topology(PodCounts *self, const char *label)
 {
     for (unsigned i = 0; i < self->topologies->len; i++) {
-        if (g_array_index(self->topologies, Topology, i).label == label)
+        if (g_array_index(self->topologies, PodCountsTopology, i).label == label)
             return i;
     }
-    Topology topology = {label, g_hash_table_new(g_direct_hash, g_direct_equal)};
+    PodCountsTopology topology = {label, g_hash_table_new(g_direct_hash, g_direct_equal)};
     g_array_append_val(self->topologies, topology);
     self->world.each_node(self->world.data, visit_node, self);
     return self->topologies->len - 1;

@@ -11,12 +11,12 @@
 typedef struct {
     NodeInfo *node;
     GPtrArray *victims; /* of Pod (owned), the most important first */
-} Candidate;
+} PreemptionCandidate;
 
 static void
 candidate_clear(void *data)
 {
-    Candidate *self = data;
+    PreemptionCandidate *self = data;
 
     g_ptr_array_unref(self->victims);
 }
@@ -95,7 +95,7 @@ put_back(const Cycle *self, const Removed *removed, const NodeInfo *node)
 
 /* Whether the pod would fit now; keeps no reasons. */
 static gboolean
-fits(Cycle *self, const Filters *active, NodeInfo *node)
+preemption_fits(Cycle *self, const Filters *active, NodeInfo *node)
 {
     GArray *reasons = self->reasons;
 
@@ -116,7 +116,7 @@ choose_victims(Cycle *self, const Filters *active, NodeInfo *node, GArray *remov
     for (unsigned i = 0; i < removed->len; i++) {
         Removed *pod = &g_array_index(removed, Removed, i);
         put_back(self, pod, node);
-        if (fits(self, active, node))
+        if (preemption_fits(self, active, node))
             continue;
         take_away(self, pod->pod);
         g_ptr_array_add(victims, (void *)object_ref(&pod->pod->meta));
@@ -161,7 +161,7 @@ try_node(Cycle *self, const Filters *active, NodeInfo *node)
 
 /* The sum of the priorities, each lifted so that it is not negative: more pods weigh more. */
 static int64_t
-sum_of_priorities(const Candidate *candidate)
+sum_of_priorities(const PreemptionCandidate *candidate)
 {
     int64_t sum = 0;
 
@@ -172,14 +172,14 @@ sum_of_priorities(const Candidate *candidate)
 
 /* The start of the most important victim. */
 static SimTime
-first_start(const Candidate *candidate)
+first_start(const PreemptionCandidate *candidate)
 {
     return start_of(candidate->victims->pdata[0]);
 }
 
 /* SCH-113: by fewer and less important victims, then by the shorter life. */
 static gboolean
-is_better(const Candidate *candidate, const Candidate *best)
+is_better(const PreemptionCandidate *candidate, const PreemptionCandidate *best)
 {
     int32_t highest = priority_of(candidate->victims->pdata[0]);
     int32_t highest_of_best = priority_of(best->victims->pdata[0]);
@@ -197,11 +197,11 @@ is_better(const Candidate *candidate, const Candidate *best)
 static uint64_t
 candidate_place(const void *candidate, SimStream stream, uint64_t walk)
 {
-    return object_key_place(((const Candidate *)candidate)->node->key, stream, walk);
+    return object_key_place(((const PreemptionCandidate *)candidate)->node->key, stream, walk);
 }
 
 /* SCH-113: among equals the first of a map, which has no order. */
-static const Candidate *
+static const PreemptionCandidate *
 choose_candidate(const Cycle *self, const GArray *candidates)
 {
     g_autoptr(GPtrArray) order = g_ptr_array_new();
@@ -209,9 +209,9 @@ choose_candidate(const Cycle *self, const GArray *candidates)
     uint64_t walk = sim_hash_combine(sim_hash_combine(key->hash, key->incarnation), self->attempts);
 
     for (unsigned i = 0; i < candidates->len; i++)
-        g_ptr_array_add(order, &g_array_index(candidates, Candidate, i));
+        g_ptr_array_add(order, &g_array_index(candidates, PreemptionCandidate, i));
     sim_shuffle(order->pdata, order->len, candidate_place, self->view->preemption_order, walk);
-    const Candidate *best = order->pdata[0];
+    const PreemptionCandidate *best = order->pdata[0];
     for (unsigned i = 1; i < order->len; i++)
         if (is_better(order->pdata[i], best))
             best = order->pdata[i];
@@ -223,7 +223,7 @@ choose_candidate(const Cycle *self, const GArray *candidates)
 static GArray *
 find_candidates(Cycle *self, const Filters *active)
 {
-    GArray *candidates = g_array_new(FALSE, FALSE, sizeof(Candidate));
+    GArray *candidates = g_array_new(FALSE, FALSE, sizeof(PreemptionCandidate));
     const ObjectKey *key = self->pod->meta.key;
     unsigned n_nodes, n = node_set_count(&self->helpable);
     NodeInfo *const *nodes = scheduler_cache_nodes(self->view->cache, &n_nodes);
@@ -237,7 +237,7 @@ find_candidates(Cycle *self, const Filters *active)
     for (; skipped > 0; skipped--)
         place = node_set_next(&self->helpable, place + 1, n_nodes);
     for (; n > 0 && candidates->len < enough; n--) {
-        Candidate candidate = {nodes[place], try_node(self, active, nodes[place])};
+        PreemptionCandidate candidate = {nodes[place], try_node(self, active, nodes[place])};
         if (candidate.victims != NULL)
             g_array_append_val(candidates, candidate);
         place = node_set_next(&self->helpable, place + 1, n_nodes);
@@ -314,7 +314,7 @@ try_nodes(Cycle *self, const Filters *active)
 
     if (candidates->len == 0)
         return no_preemption(self);
-    const Candidate *chosen = choose_candidate(self, candidates);
+    const PreemptionCandidate *chosen = choose_candidate(self, candidates);
     return (Preemption){
         .node_name = chosen->node->key->name,
         .victims = g_ptr_array_ref(chosen->victims),

@@ -101,7 +101,7 @@ pod_on_node_changed(Scheduler *self, const Pod *was, const Pod *is)
 
 /* SCH-40. A pod that is over is gone for the scheduler (VF-50). */
 static void
-pod_changed(void *data, const Object *before, const Object *after)
+scheduler_pod_changed(void *data, const Object *before, const Object *after)
 {
     Scheduler *self = data;
     const Pod *was = living_pod(before), *is = living_pod(after);
@@ -135,7 +135,7 @@ wake_users_of_claim(const Scheduler *self, const ObjectKey *claim)
 }
 
 static void
-claim_changed(void *data, const Object *before, const Object *after)
+scheduler_claim_changed(void *data, const Object *before, const Object *after)
 {
     Scheduler *self = data;
     const ObjectKey *key = after == NULL ? before->key : after->key;
@@ -149,7 +149,7 @@ claim_changed(void *data, const Object *before, const Object *after)
 }
 
 static void
-volume_changed(void *data, const Object *before, const Object *after)
+scheduler_volume_changed(void *data, const Object *before, const Object *after)
 {
     Scheduler *self = data;
 
@@ -166,7 +166,7 @@ volume_changed(void *data, const Object *before, const Object *after)
 }
 
 static void
-node_changed(void *data, const Object *before, const Object *after)
+scheduler_node_changed(void *data, const Object *before, const Object *after)
 {
     Scheduler *self = data;
     const ObjectKey *key = after == NULL ? before->key : after->key;
@@ -364,16 +364,16 @@ scheduler_init(void *data)
     init_state(self);
     init_tickers(self);
     informer_add_handler(self->view.classes, class_changed, self);
-    informer_add_handler(self->binder.nodes, node_changed, self);
+    informer_add_handler(self->binder.nodes, scheduler_node_changed, self);
     informer_add_handler(process_informer(self->base.process, KIND_CSI_NODE, NULL),
                          csi_node_changed, self);
     informer_add_handler(self->view.csi_drivers, csi_driver_changed, self);
     informer_add_handler(self->view.capacities, capacity_changed, self);
-    informer_add_handler(self->view.volumes, volume_changed, self);
-    informer_add_handler(self->view.claims, claim_changed, self);
+    informer_add_handler(self->view.volumes, scheduler_volume_changed, self);
+    informer_add_handler(self->view.claims, scheduler_claim_changed, self);
     informer_add_handler(process_informer(self->base.process, KIND_ATTACHMENT, NULL),
                          attachment_changed, self);
-    informer_add_handler(self->pods, pod_changed, self);
+    informer_add_handler(self->pods, scheduler_pod_changed, self);
     sim_metrics_add_collector(sim_metrics(self->base.sim), scheduler_measure_queue, self);
     scheduler_measure_from_start(self);
 }

@@ -61,7 +61,7 @@ node_volumes_clear(NodeVolumes *self)
 }
 
 static VolumeInUse *
-find_volume(const NodeVolumes *self, VolumeName name)
+volume_names_find_volume(const NodeVolumes *self, VolumeName name)
 {
     for (unsigned i = 0; self->volumes != NULL && i < self->volumes->len; i++) {
         VolumeInUse *volume = &g_array_index(self->volumes, VolumeInUse, i);
@@ -94,7 +94,7 @@ node_volumes_add(NodeVolumes *self, VolumeName name, int n_pods, int n_attachmen
         self->volumes = g_array_new(FALSE, TRUE, sizeof(VolumeInUse));
         self->drivers = g_array_new(FALSE, TRUE, sizeof(DriverCount));
     }
-    VolumeInUse *volume = find_volume(self, name);
+    VolumeInUse *volume = volume_names_find_volume(self, name);
     if (volume == NULL) {
         VolumeInUse new_volume = {.name = name};
         g_array_append_val(self->volumes, new_volume);
@@ -113,7 +113,7 @@ node_volumes_add(NodeVolumes *self, VolumeName name, int n_pods, int n_attachmen
 gboolean
 node_volumes_used_by_pods(const NodeVolumes *self, VolumeName name)
 {
-    const VolumeInUse *volume = find_volume(self, name);
+    const VolumeInUse *volume = volume_names_find_volume(self, name);
 
     return volume != NULL && volume->n_pods > 0;
 }
@@ -136,7 +136,8 @@ node_volumes_count(const NodeVolumes *self, const char *driver, const char *othe
 
     for (unsigned i = 0; n > 0 && n_other > 0 && i < self->volumes->len; i++) {
         VolumeName name = g_array_index(self->volumes, VolumeInUse, i).name;
-        if (name.driver == other && find_volume(self, (VolumeName){driver, name.handle}) != NULL)
+        if (name.driver == other &&
+            volume_names_find_volume(self, (VolumeName){driver, name.handle}) != NULL)
             n--; /* by both names */
     }
     return n + n_other;

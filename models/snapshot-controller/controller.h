@@ -46,7 +46,7 @@ plan_side(const SnapshotController *self, const Plan *plan)
 typedef enum {
     CHANGE_STORE,  /* object: a version to keep, unless the copy is newer; NULL: the write failed */
     CHANGE_FORGET, /* key */
-} Change;
+} SnapshotControllerChange;
 
 /* The notes of a VolumeSnapshot's sync. It works with the versions that it has read, even if newer
  * ones come meanwhile. The plan keeps them alive. */

@@ -61,7 +61,7 @@ plan_volumes_over(const SnapshotController *self, Plan *plan, const char *error)
 static void plan_next_volume(const SnapshotController *self, Plan *plan);
 
 static void
-decide_volume(const void *data, Plan *plan)
+group_decide_volume(const void *data, Plan *plan)
 {
     SnapshotSync *sync = plan_notes(plan);
     const Claim *claim = sync->claims[sync->n_volumes];
@@ -102,7 +102,7 @@ plan_next_volume(const SnapshotController *self, Plan *plan)
     }
     plan_get(plan, objects_key(self->base.objects, KIND_VOLUME, NULL, claim_volume_name(claim)),
              PLAN_DECIDE);
-    plan_then(plan, decide_volume);
+    plan_then(plan, group_decide_volume);
 }
 
 static int

@@ -55,7 +55,7 @@ member_key(const SnapshotController *self, const SnapshotSync *sync, ObjectKind 
 
 /* The only volume of the driver with this handle. Returns: NULL: none or several */
 static const Volume *
-volume_of(const SnapshotController *self, const SnapshotSync *sync)
+members_volume_of(const SnapshotController *self, const SnapshotSync *sync)
 {
     const Volume *found = NULL;
     const Object *object;
@@ -80,7 +80,7 @@ member_content_new(const SnapshotController *self, const SnapshotSync *sync)
     const ObjectKey *snapshot = member_key(self, sync, KIND_VOLUME_SNAPSHOT);
     Object *object = object_new((ObjectKey *)member_key(self, sync, KIND_SNAPSHOT_CONTENT));
     SnapshotContent *content = SNAPSHOT_CONTENT(object);
-    const Volume *volume = volume_of(self, sync);
+    const Volume *volume = members_volume_of(self, sync);
     Strings *strings = self->base.strings;
 
     object_set_annotation(object, strings_intern(strings, ANNOTATION_SNAPSHOT_GROUP_HANDLE),
@@ -107,7 +107,7 @@ static Object *
 member_new(const SnapshotController *self, const SnapshotSync *sync)
 {
     Object *object = object_new((ObjectKey *)member_key(self, sync, KIND_VOLUME_SNAPSHOT));
-    const Volume *volume = volume_of(self, sync);
+    const Volume *volume = members_volume_of(self, sync);
 
     object_add_finalizer(object, strings_intern(self->base.strings, FINALIZER_SNAPSHOT_IN_GROUP));
     object_set_owner(object, &sync->snapshot->meta, FALSE, FALSE);

@@ -46,11 +46,11 @@ store_of(const SnapshotController *self, ObjectKind kind)
 }
 
 static void
-apply_change(void *data, const PlanChange *change)
+snapshot_controller_apply_change(void *data, const PlanChange *change)
 {
     SnapshotController *self = data;
 
-    switch ((Change)change->what) {
+    switch ((SnapshotControllerChange)change->what) {
     case CHANGE_STORE:
         if (change->object != NULL) /* else the write failed */
             object_store_update(store_of(self, object_kind(change->object)), change->object);
@@ -81,7 +81,7 @@ add_all(Workers *workers, const Informer *informer)
 
 /* Queues every object. Without objects the ticker sleeps. */
 static gboolean
-resync_pass(void *data)
+snapshot_controller_resync_pass(void *data)
 {
     SnapshotController *self = data;
     unsigned n = 0;
@@ -142,7 +142,7 @@ handles_groups(const void *data)
 
 /* SNAP-87: the copies of groups are not filled. */
 static void
-filled(void *data)
+snapshot_controller_filled(void *data)
 {
     SnapshotController *self = data;
 
@@ -186,7 +186,7 @@ static const ComponentPart parts[] = {
         single.snapshots, KIND_VOLUME_SNAPSHOT, WITH_INDEX(snapshots_by_claim, index_by_claim)),
     HAS_TICKER(resync,
                "snapshot-controller/resync",
-               resync_pass,
+               snapshot_controller_resync_pass,
                .period_flag = AT(resync_period),
                .phase = ticker_phase_period),
     PARTS_IF(is_distributed),
@@ -249,7 +249,7 @@ const ProcessClass snapshot_controller_process = {
 };
 
 static double
-client_qps(const void *data, unsigned *burst)
+snapshot_controller_client_qps(const void *data, unsigned *burst)
 {
     const SnapshotControllerOptions *options = data;
 
@@ -264,7 +264,7 @@ const ModelClass snapshot_controller_class = {
     .event_source = "snapshot-controller",
     .event_style = EVENTS_CORE,
     .separate_event_client = TRUE,
-    .client_qps = client_qps,
+    .client_qps = snapshot_controller_client_qps,
     .rule_tables = RULE_TABLES(&snapshot_class_rules,
                                &snapshot_rules,
                                &snapshot_binding_rules,
@@ -274,6 +274,6 @@ const ModelClass snapshot_controller_class = {
                                &group_deletion_rules,
                                &content_sync_rules),
     PARTS(parts),
-    .filled = filled,
-    .apply_change = apply_change,
+    .filled = snapshot_controller_filled,
+    .apply_change = snapshot_controller_apply_change,
 };

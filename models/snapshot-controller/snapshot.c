@@ -88,7 +88,7 @@ tell_mismatch(Plan *plan, const char *content, gboolean is_dynamic, ContentFault
 
 /* Whether the content points back to the snapshot. */
 static gboolean
-is_ours(const VolumeSnapshot *snapshot, const SnapshotContent *content)
+snapshot_is_ours(const VolumeSnapshot *snapshot, const SnapshotContent *content)
 {
     const SnapshotReference *reference = &content->snapshot;
     gboolean may_lack_uid = snapshot->content_name != NULL;
@@ -102,7 +102,7 @@ is_ours(const VolumeSnapshot *snapshot, const SnapshotContent *content)
 /* getDynamicallyProvisionedContentFromStore() and getPreprovisionedContentFromStore(). Returns:
  * (borrowed): NULL: there is none, or @fault (out) says what is wrong with it */
 static const SnapshotContent *
-content_of(const SnapshotController *self, Plan *plan, ContentFault *fault)
+snapshot_content_of(const SnapshotController *self, Plan *plan, ContentFault *fault)
 {
     const VolumeSnapshot *snapshot = snapshot_of(plan);
     gboolean is_dynamic = snapshot->content_name == NULL; /* of a claim */
@@ -117,7 +117,7 @@ content_of(const SnapshotController *self, Plan *plan, ContentFault *fault)
         tell_mismatch(plan, name, is_dynamic, fault);
         return NULL;
     }
-    if (is_ours(snapshot, content))
+    if (snapshot_is_ours(snapshot, content))
         return content;
     fault->reason = plan_reason(plan, "SnapshotContentMisbound");
     fault->message = fault->error =
@@ -277,7 +277,7 @@ plan_binding(const SnapshotController *self, Plan *plan)
     ContentFault fault = {0};
     const SnapshotContent *content = is_ready || is_member
                                          ? stored_content(self, plan, snapshot->bound_content)
-                                         : content_of(self, plan, &fault);
+                                         : snapshot_content_of(self, plan, &fault);
     uint32_t facts = binding_facts(snapshot, content, is_ready, &fault);
 
     switch (plan_judge(plan, &snapshot_binding_rules, facts)) {
@@ -457,7 +457,7 @@ decide_live_snapshot(const void *data, Plan *plan)
     const SnapshotKinds *kinds = plan_kinds(plan);
     gboolean is_group = kinds->snapshot == KIND_GROUP_SNAPSHOT;
     ContentFault fault;
-    const SnapshotContent *content = content_of(self, plan, &fault);
+    const SnapshotContent *content = snapshot_content_of(self, plan, &fault);
     uint32_t facts = snapshot_facts(plan, content, &fault);
     const char *sources =
         plan_internf(plan, "Exactly one of %s and Volume%sSnapshotContentName should be specified",

@@ -51,12 +51,12 @@ typedef struct {
     SimTime created_at;
     VolumeError error;
     const char *group_name;
-} StatusEdit;
+} SnapshotControllerStatusStatusEdit;
 
 static gboolean
-set_status(Object *object, const void *data)
+snapshot_controller_status_set_status(Object *object, const void *data)
 {
-    const StatusEdit *edit = data;
+    const SnapshotControllerStatusStatusEdit *edit = data;
     VolumeSnapshot *snapshot = VOLUME_SNAPSHOT(object);
 
     snapshot->bound_content = edit->bound_content;
@@ -80,13 +80,14 @@ status_from(const SnapshotContent *content,
             const VolumeSnapshot *now,
             const char *group_name,
             SimTime start,
-            StatusEdit *edit)
+            SnapshotControllerStatusStatusEdit *edit)
 {
     uint32_t readiness = content->readiness == SNAPSHOT_READY ? SNAPSHOT_READY : SNAPSHOT_NOT_READY;
     gboolean changes = FALSE;
 
-    *edit = (StatusEdit){now->bound_content, now->readiness, now->restore_bytes,
-                         now->created_at,    now->error,     now->group_name};
+    *edit =
+        (SnapshotControllerStatusStatusEdit){now->bound_content, now->readiness, now->restore_bytes,
+                                             now->created_at,    now->error,     now->group_name};
     if (edit->bound_content == NULL) {
         edit->bound_content = object_name(&content->meta);
         changes = TRUE;
@@ -148,7 +149,8 @@ decide_status(const void *data, Plan *plan)
     const SnapshotKinds *kinds = plan_kinds(plan);
     int step = plan_last_step(plan);
     const VolumeSnapshot *now = VOLUME_SNAPSHOT_CONST(plan_object(plan, step));
-    StatusEdit *edit = plan_new_arg(plan, StatusEdit);
+    SnapshotControllerStatusStatusEdit *edit =
+        plan_new_arg(plan, SnapshotControllerStatusStatusEdit);
     const char *key = plan_key(plan)->text;
 
     plan_because(plan, "SNAP-8");
@@ -168,7 +170,8 @@ decide_status(const void *data, Plan *plan)
     if (now->readiness != SNAPSHOT_READY && edit->readiness == SNAPSHOT_READY)
         plan_event(plan, &sync->snapshot->meta, "Normal", plan_reason(plan, "SnapshotReady"),
                    "%sSnapshot %s is ready to use.", kinds->prefix, key);
-    plan_update_result_status(plan, step, set_status, edit, PLAN_DECIDE | PLAN_SEND_ALWAYS);
+    plan_update_result_status(plan, step, snapshot_controller_status_set_status, edit,
+                              PLAN_DECIDE | PLAN_SEND_ALWAYS);
     plan_then(plan, decide_status_written);
 }
 

@@ -36,7 +36,7 @@ flex_drivers_free(FlexDrivers *self)
 }
 
 static FlexDriver *
-find_driver(const FlexDrivers *self, const char *name)
+in_process_find_driver(const FlexDrivers *self, const char *name)
 {
     for (unsigned i = 0; self != NULL && i < self->drivers->len; i++) {
         FlexDriver *driver = &g_array_index(self->drivers, FlexDriver, i);
@@ -50,7 +50,7 @@ find_driver(const FlexDrivers *self, const char *name)
 static const FlexDriver *
 known_driver(const InProcessWork *work)
 {
-    const FlexDriver *driver = find_driver(work->known, work->flex_driver);
+    const FlexDriver *driver = in_process_find_driver(work->known, work->flex_driver);
 
     return driver != NULL && driver->n_changes == work->flex_changes ? driver : NULL;
 }
@@ -62,12 +62,12 @@ G_STATIC_ASSERT(FLEX_N_CALLS <= CALL_BITS);
 void
 in_process_note(FlexDrivers *known, const PlanChange *change)
 {
-    FlexDriver *driver = find_driver(known, change->text);
+    FlexDriver *driver = in_process_find_driver(known, change->text);
 
     if (driver == NULL) {
         const FlexDriver fresh = {change->text, 0, 0};
         g_array_append_val(known->drivers, fresh);
-        driver = find_driver(known, change->text);
+        driver = in_process_find_driver(known, change->text);
     }
     if (driver->n_changes != (unsigned)(change->number >> CALL_BITS))
         *driver = (FlexDriver){change->text, (unsigned)(change->number >> CALL_BITS), 0};
@@ -105,7 +105,7 @@ typedef struct {
     gboolean by_default;
     const char *device;
     int64_t bytes;
-} Run;
+} InProcessRun;
 
 /* The call of CSI that an in-tree plugin's operation is for the driver (INT-3). */
 static const CsiMethod methods[FLEX_N_OPERATIONS] = {
@@ -131,7 +131,7 @@ path_before(FlexOperation operation)
 }
 
 static void
-add_flex_call(Run *run, FlexCall call)
+add_flex_call(InProcessRun *run, FlexCall call)
 {
     const FlexDriver *known = known_driver(&run->work);
 
@@ -143,7 +143,7 @@ add_flex_call(Run *run, FlexCall call)
 }
 
 static void
-list_flex_calls(Run *run)
+list_flex_calls(InProcessRun *run)
 {
     const FlexOperation operation = run->work.operation;
     const FlexCall *calls = flex_operation_calls(operation, path_before(operation));
@@ -159,7 +159,8 @@ list_flex_calls(Run *run)
 }
 
 static void
-end(const void *self, Plan *plan, const Run *run, CsiCode code, const char *error)
+in_process_end(
+    const void *self, Plan *plan, const InProcessRun *run, CsiCode code, const char *error)
 {
     const InProcessResult result = {
         .error = error,
@@ -174,11 +175,11 @@ end(const void *self, Plan *plan, const Run *run, CsiCode code, const char *erro
     run->work.then(self, plan, &result);
 }
 
-static void add_call(const void *self, Plan *plan, Run *run);
+static void in_process_add_call(const void *self, Plan *plan, InProcessRun *run);
 
 /* FLX-20, FLX-30. Returns: whether the call counts as done */
 static gboolean
-flex_answered(Plan *plan, Run *run, const CsiResponse *response)
+flex_answered(Plan *plan, InProcessRun *run, const CsiResponse *response)
 {
     FlexCall call = run->calls[run->at];
     gboolean unsupported = response->code == CSI_UNIMPLEMENTED && call != FLEX_CALL_INIT;
@@ -196,7 +197,7 @@ flex_answered(Plan *plan, Run *run, const CsiResponse *response)
 
 /* INT-41: the node resizes the file system by itself if the driver has no call for it. */
 static gboolean
-in_tree_answered(Run *run, const CsiResponse *response)
+in_tree_answered(InProcessRun *run, const CsiResponse *response)
 {
     if (run->work.operation == FLEX_EXPAND_FILE_SYSTEM && response->code == CSI_UNIMPLEMENTED)
         run->by_default = TRUE;
@@ -206,7 +207,7 @@ in_tree_answered(Run *run, const CsiResponse *response)
 static void
 decide_answered(const void *self, Plan *plan)
 {
-    Run *run = plan_notes(plan);
+    InProcessRun *run = plan_notes(plan);
     const CsiResponse *response = plan_response(plan, plan_last_step(plan));
     gboolean is_flex = run->work.flex_driver != NULL;
     gboolean is_done =
@@ -215,25 +216,26 @@ decide_answered(const void *self, Plan *plan)
     plan_because(plan, is_flex ? "FLX-20" : "INT-3");
     if (!is_done) {
         const char *message = response->message == NULL ? "" : response->message;
-        end(self, plan, run, response->code,
-            is_flex ? plan_internf(plan, "%s command failed, status: Failure, reason: %s",
-                                   flex_call_name(run->calls[run->at]), message)
-                    : plan_internf(plan, "%s", message));
+        in_process_end(self, plan, run, response->code,
+                       is_flex
+                           ? plan_internf(plan, "%s command failed, status: Failure, reason: %s",
+                                          flex_call_name(run->calls[run->at]), message)
+                           : plan_internf(plan, "%s", message));
         return;
     }
     run->bytes = response->capacity_bytes;
     run->at++;
-    add_call(self, plan, run);
+    in_process_add_call(self, plan, run);
 }
 
 static void
-add_call(const void *self, Plan *plan, Run *run)
+in_process_add_call(const void *self, Plan *plan, InProcessRun *run)
 {
     CsiRequest request = run->work.request;
     gboolean is_flex = run->work.flex_driver != NULL;
 
     if (run->work.driver == NULL || run->at >= (is_flex ? run->n_calls : 1)) {
-        end(self, plan, run, CSI_OK, NULL);
+        in_process_end(self, plan, run, CSI_OK, NULL);
         return;
     }
     request.is_in_process = TRUE;
@@ -250,15 +252,15 @@ add_call(const void *self, Plan *plan, Run *run)
 void
 in_process_begin(const void *self, Plan *plan, const InProcessWork *work)
 {
-    Run *run =
+    InProcessRun *run =
         plan_notes(plan); /* of the operation before: a mount of the device, then of the pod */
 
     if (run == NULL)
-        run = plan_new_notes(plan, Run, NULL);
-    *run = (Run){.work = *work, .device = work->device};
+        run = plan_new_notes(plan, InProcessRun, NULL);
+    *run = (InProcessRun){.work = *work, .device = work->device};
     if (work->request.n_capabilities > 0)
         run->capability = work->request.capabilities[0];
     if (work->flex_driver != NULL && work->driver != NULL)
         list_flex_calls(run);
-    add_call(self, plan, run);
+    in_process_add_call(self, plan, run);
 }

@@ -63,7 +63,7 @@ is_of_kind(const ClaimCondition *condition, ConditionsKind kind)
 }
 
 static const ClaimCondition *
-find(const ClaimCondition *items, unsigned n, const char *type)
+resize_status_find(const ClaimCondition *items, unsigned n, const char *type)
 {
     for (unsigned i = 0; i < n; i++)
         if (strcmp(items[i].type, type) == 0)
@@ -91,7 +91,7 @@ claim_conditions_merge(const ClaimConditions *old,
 
     for (unsigned i = 0; i < n_old; i++) {
         const ClaimCondition *condition = &old->items[i];
-        const ClaimCondition *newer = find(news, n, condition->type);
+        const ClaimCondition *newer = resize_status_find(news, n, condition->type);
         if (!is_of_kind(condition, kind))
             merged[n_merged++] = *condition;
         else if (newer != NULL)
@@ -100,7 +100,7 @@ claim_conditions_merge(const ClaimConditions *old,
             merged[n_merged++] = *condition;
     }
     for (unsigned i = 0; i < n; i++)
-        if (find(merged, n_merged, news[i].type) == NULL)
+        if (resize_status_find(merged, n_merged, news[i].type) == NULL)
             merged[n_merged++] = news[i];
     return claim_conditions_new(merged, n_merged);
 }

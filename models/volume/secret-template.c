@@ -50,7 +50,8 @@ secret_find_templates(const SecretKeys *keys,
 
 /* Like os.Expand(), but for ${...} only. Returns: (owned): NULL with @error: a token is unknown */
 static char *
-expand(const char *template, SecretToken token, const void *data, gboolean for_name, char **error)
+secret_template_expand(
+    const char *template, SecretToken token, const void *data, gboolean for_name, char **error)
 {
     g_autoptr(GString) text = g_string_new(NULL);
 
@@ -83,7 +84,7 @@ resolve(Strings *strings,
         char **error)
 {
     const char *what = for_name ? "secret" : "namespace";
-    g_autofree char *text = expand(template, token, data, for_name, error);
+    g_autofree char *text = secret_template_expand(template, token, data, for_name, error);
 
     if (text == NULL)
         return NULL;

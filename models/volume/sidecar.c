@@ -120,7 +120,7 @@ typedef struct {
     CsiControllerCapabilities controller_capabilities;
     CsiNodeCapabilities node_capabilities;
     const StringMap *node_segment;
-} Answers;
+} SidecarAnswers;
 
 /* In the order in which they are asked. */
 static const CsiMethod questions[] = {
@@ -135,7 +135,7 @@ static const CsiMethod questions[] = {
 
 /* Whether a question follows from the answers to the questions before it. */
 static gboolean
-is_asked(const SidecarOptions *options, CsiMethod question, const Answers *answers)
+is_asked(const SidecarOptions *options, CsiMethod question, const SidecarAnswers *answers)
 {
     gboolean has_controller = (answers->plugin_capabilities & CSI_PLUGIN_CONTROLLER_SERVICE) != 0;
 
@@ -150,7 +150,7 @@ is_asked(const SidecarOptions *options, CsiMethod question, const Answers *answe
 }
 
 static void
-take_answer(Answers *answers, const CsiResponse *response)
+take_answer(SidecarAnswers *answers, const CsiResponse *response)
 {
     answers->plugin_capabilities |= response->plugin_capabilities;
     answers->controller_capabilities |= response->controller_capabilities;
@@ -162,11 +162,11 @@ take_answer(Answers *answers, const CsiResponse *response)
 /* Goes through the conversation so far. Returns: the next question; CSI_N_METHODS: all are
  * answered. @has_failed: (out): the last one was not */
 static CsiMethod
-next_question(const Sidecar *self, const Plan *plan, Answers *answers, gboolean *has_failed)
+next_question(const Sidecar *self, const Plan *plan, SidecarAnswers *answers, gboolean *has_failed)
 {
     int step = 0;
 
-    *answers = (Answers){0};
+    *answers = (SidecarAnswers){0};
     *has_failed = FALSE;
     for (unsigned i = 0; i < G_N_ELEMENTS(questions); i++) {
         if (!is_asked(&self->options, questions[i], answers))
@@ -200,7 +200,7 @@ decide_question(const void *component, Plan *plan)
 {
     const Sidecar *self = plan_owner(plan);
     const SidecarFlags *flags = self->options.component->options;
-    Answers answers;
+    SidecarAnswers answers;
     gboolean has_failed;
     CsiMethod question = next_question(self, plan, &answers, &has_failed);
 
@@ -226,7 +226,7 @@ questions_over(void *component, Plan *plan, PlanEnd end, const char *message)
     const LeaderElectionOptions *election = self->options.component->node_name != NULL
                                                 ? NULL
                                                 : election_options(self->options.component);
-    Answers answers;
+    SidecarAnswers answers;
     gboolean has_failed;
 
     (void)component, (void)end, (void)message;

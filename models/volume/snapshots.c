@@ -109,7 +109,7 @@ snapshot_lacks_group(const VolumeSnapshot *snapshot)
 }
 
 static gboolean
-annotate(Object *object, const void *data)
+snapshots_annotate(Object *object, const void *data)
 {
     const StringPair *pair = data;
 
@@ -124,7 +124,7 @@ plan_annotate(
 
     *pair = (StringPair){plan_internf(plan, "%s", annotation),
                          value == NULL ? NULL : plan_internf(plan, "%s", value)};
-    return plan_patch(plan, key, annotate, pair, errors);
+    return plan_patch(plan, key, snapshots_annotate, pair, errors);
 }
 
 /* ---- The parameters of a class ---- */
@@ -146,13 +146,13 @@ typedef struct {
     const char *kind; /* "volumesnapshot", "volumegroupsnapshot" */
     const char *content;
     const ObjectKey *snapshot; /* NULL: none is known */
-} TemplateValues;
+} SnapshotsTemplateValues;
 
 /* A SecretToken. */
 static char *
 token_value(const void *data, const char *token, gboolean for_name)
 {
-    const TemplateValues *values = data;
+    const SnapshotsTemplateValues *values = data;
 
     if (!g_str_has_prefix(token, values->kind))
         return NULL;
@@ -174,7 +174,7 @@ snapshot_secret_resolve(Strings *strings,
                         const ObjectKey *snapshot,
                         SecretReference *reference)
 {
-    const TemplateValues values = {
+    const SnapshotsTemplateValues values = {
         use >= SNAPSHOT_SECRET_GROUP ? "volumegroupsnapshot" : "volumesnapshot", content, snapshot};
     const char *name, *namespace;
 

@@ -8,7 +8,7 @@
 #define ANNOTATION_DELETION_COST "controller.kubernetes.io/pod-deletion-cost"
 
 static int
-compare_numbers(int64_t a, int64_t b)
+pod_ranks_compare_numbers(int64_t a, int64_t b)
 {
     return a < b ? -1 : a > b;
 }
@@ -56,7 +56,7 @@ compare_ages(const Pod *a, const Pod *b, SimTime since_a, SimTime since_b, SimTi
 {
     if (whole_seconds(since_a) == whole_seconds(since_b))
         return 0;
-    int by_age = compare_numbers(age_bucket(since_a, now), age_bucket(since_b, now));
+    int by_age = pod_ranks_compare_numbers(age_bucket(since_a, now), age_bucket(since_b, now));
     return by_age != 0 ? by_age : compare_uids(a, b);
 }
 
@@ -80,15 +80,15 @@ compare_ranks(const void *x, const void *y, void *data)
     const Order *order = data;
     SimTime now = order->now;
     const int columns[] = {
-        compare_numbers(a->node_name != NULL, b->node_name != NULL),
-        compare_numbers(phase_rank(a), phase_rank(b)),
-        compare_numbers(pod_is_ready(a), pod_is_ready(b)),
-        order->by_cost ? compare_numbers(deletion_cost(a), deletion_cost(b)) : 0,
-        compare_numbers(rank_b->n_on_node, rank_a->n_on_node),
+        pod_ranks_compare_numbers(a->node_name != NULL, b->node_name != NULL),
+        pod_ranks_compare_numbers(phase_rank(a), phase_rank(b)),
+        pod_ranks_compare_numbers(pod_is_ready(a), pod_is_ready(b)),
+        order->by_cost ? pod_ranks_compare_numbers(deletion_cost(a), deletion_cost(b)) : 0,
+        pod_ranks_compare_numbers(rank_b->n_on_node, rank_a->n_on_node),
         pod_is_ready(a) && pod_is_ready(b)
             ? compare_ages(a, b, a->ready.changed_at, b->ready.changed_at, now)
             : 0,
-        compare_numbers(b->restarts, a->restarts),
+        pod_ranks_compare_numbers(b->restarts, a->restarts),
         compare_ages(a, b, a->meta.created_at, b->meta.created_at, now),
     };
 

@@ -6,7 +6,7 @@
 #include "models/workloads/pods.h"
 
 static int64_t
-number_of(const Object *revision)
+revisions_number_of(const Object *revision)
 {
     return CONTROLLER_REVISION(revision)->revision;
 }
@@ -28,7 +28,7 @@ revisions_find(const Revisions *self, const Object *owner, const PodTemplate *te
         const PodTemplate *own = CONTROLLER_REVISION(all[i])->template;
         if (object_is_controlled_by(all[i], owner) && own != NULL &&
             field_equal(&field_pod_template, &own, &template) &&
-            (found == NULL || number_of(all[i]) > number_of(found)))
+            (found == NULL || revisions_number_of(all[i]) > revisions_number_of(found)))
             found = all[i];
     }
     return found;
@@ -88,11 +88,11 @@ revisions_plan_newest(const Revisions *self,
     *number = 1;
     for (unsigned i = 0; i < n; i++)
         if (all[i]->key != key)
-            *number = MAX(*number, number_of(all[i]) + 1);
+            *number = MAX(*number, revisions_number_of(all[i]) + 1);
     if (own == NULL)
         plan_create(plan, revision_new(objects, owner, template, key, *number),
                     PLAN_EXISTS_IS_FINE);
-    else if (number_of(own) < *number) /* an older template has come back */
+    else if (revisions_number_of(own) < *number) /* an older template has come back */
         plan_update(plan, own, edit_number, number, PLAN_STOP);
     else
         return FALSE;
@@ -114,7 +114,8 @@ revisions_plan_deletions(Plan *plan, GPtrArray *revisions, int64_t n)
     for (; n > 0 && revisions->len > 0; n--) {
         unsigned lowest = 0;
         for (unsigned i = 1; i < revisions->len; i++)
-            if (number_of(revisions->pdata[i]) < number_of(revisions->pdata[lowest]))
+            if (revisions_number_of(revisions->pdata[i]) <
+                revisions_number_of(revisions->pdata[lowest]))
                 lowest = i;
         const Object *revision = g_ptr_array_remove_index(revisions, lowest);
         plan_delete(plan, revision->key, (ObjectUid){0, 0}, -1, PLAN_GONE_IS_FINE);

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 static gboolean
-fail(const char *path, int code, const char *why, GError **error)
+input_fail(const char *path, int code, const char *why, GError **error)
 {
     g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(code), "%s: %s", path, why);
     return FALSE;
@@ -26,28 +26,28 @@ input_open(const char *path, GError **error)
     /* Looked at first: to open a device may do something, such as to rewind a tape. */
     if (stat(file, &status) != 0) {
         int code = errno;
-        fail(path, code, g_strerror(code), error);
+        input_fail(path, code, g_strerror(code), error);
         return -1;
     }
     if (S_ISDIR(status.st_mode)) {
-        fail(path, EISDIR, "is a directory: name the files in it", error);
+        input_fail(path, EISDIR, "is a directory: name the files in it", error);
         return -1;
     }
     gboolean is_null = S_ISCHR(status.st_mode) && status.st_rdev == makedev(1, 3);
     if (!is_standard && !is_null && !S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode)) {
-        fail(path, EINVAL, "is a device: only files are read", error);
+        input_fail(path, EINVAL, "is a device: only files are read", error);
         return -1;
     }
     int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (fd < 0) {
         int code = errno;
-        fail(path, code, g_strerror(code), error);
+        input_fail(path, code, g_strerror(code), error);
     }
     return fd;
 }
 
 static gboolean
-read_all(int fd, const char *path, GByteArray *bytes, GError **error)
+input_read_all(int fd, const char *path, GByteArray *bytes, GError **error)
 {
     enum { CHUNK = 1 << 18 };
     ssize_t n = 1;
@@ -61,9 +61,9 @@ read_all(int fd, const char *path, GByteArray *bytes, GError **error)
         if (n < 0 && code == EINTR)
             n = 1;
         else if (n < 0)
-            return fail(path, code, g_strerror(code), error);
+            return input_fail(path, code, g_strerror(code), error);
         if (bytes->len > INPUT_BYTES_MAX)
-            return fail(path, EFBIG, "is larger than 1 GiB", error);
+            return input_fail(path, EFBIG, "is larger than 1 GiB", error);
     }
     return TRUE;
 }
@@ -79,11 +79,11 @@ input_get_contents(const char *path, char **contents, gsize *length, GError **er
     gsize size = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) ? (gsize)status.st_size : 0;
     if (size > INPUT_BYTES_MAX) {
         close(fd);
-        return fail(path, EFBIG, "is larger than 1 GiB", error);
+        return input_fail(path, EFBIG, "is larger than 1 GiB", error);
     }
     /* One allocation of the right size, for a regular file. */
     g_autoptr(GByteArray) bytes = g_byte_array_sized_new((guint)size + (1 << 18) + 1);
-    gboolean is_read = read_all(fd, path, bytes, error);
+    gboolean is_read = input_read_all(fd, path, bytes, error);
     close(fd);
     if (!is_read)
         return FALSE;
@@ -100,7 +100,7 @@ input_check_regular(const char *path, GError **error)
     struct stat status;
 
     return stat(path, &status) != 0 || S_ISREG(status.st_mode) ||
-           fail(path, EINVAL, "is no regular file", error);
+           input_fail(path, EINVAL, "is no regular file", error);
 }
 
 static gboolean

@@ -44,7 +44,7 @@ json_items_free(JsonItems *self)
 }
 
 static gboolean
-fail(JsonItems *self, unsigned line, const char *message, GError **error)
+json_items_fail(JsonItems *self, unsigned line, const char *message, GError **error)
 {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID, "%s:%u: %s", self->file, line, message);
     return FALSE;
@@ -52,21 +52,21 @@ fail(JsonItems *self, unsigned line, const char *message, GError **error)
 
 /* Returns: (owned): NULL with an error */
 static json_t *
-parse(JsonItems *self, GString *text, unsigned line, GError **error)
+json_items_parse(JsonItems *self, GString *text, unsigned line, GError **error)
 {
     json_error_t fault;
     json_t *value = json_loadb(text->str, text->len, JSON_DECODE_ANY, &fault);
 
     g_string_truncate(text, 0);
     if (value == NULL)
-        fail(self, line + (unsigned)MAX(fault.line, 1) - 1, fault.text, error);
+        json_items_fail(self, line + (unsigned)MAX(fault.line, 1) - 1, fault.text, error);
     return value;
 }
 
 static gboolean
 end_item(JsonItems *self, GError **error)
 {
-    json_t *value = parse(self, self->item, self->item_line, error);
+    json_t *value = json_items_parse(self, self->item, self->item_line, error);
 
     return value != NULL && self->seen->item(self->seen->data, value, self->item_line, error);
 }
@@ -74,7 +74,7 @@ end_item(JsonItems *self, GError **error)
 static gboolean
 end_outer(JsonItems *self, GError **error)
 {
-    json_t *value = parse(self, self->outer, self->outer_line, error);
+    json_t *value = json_items_parse(self, self->outer, self->outer_line, error);
 
     if (value == NULL)
         return FALSE;
@@ -109,13 +109,13 @@ is_between(const JsonItems *self) /* two values of a list, or of the file */
 }
 
 static gboolean
-append(JsonItems *self, const char *from, const char *to, GError **error)
+json_items_append(JsonItems *self, const char *from, const char *to, GError **error)
 {
     GString *text = self->list_depth > 0 ? self->item : self->outer;
 
     if (text->len + (gsize)(to - from) > VALUE_BYTES_MAX)
-        return fail(self, self->list_depth > 0 ? self->item_line : self->outer_line,
-                    "a value of more than 256 MiB", error);
+        return json_items_fail(self, self->list_depth > 0 ? self->item_line : self->outer_line,
+                               "a value of more than 256 MiB", error);
     g_string_append_len(text, from, to - from);
     return TRUE;
 }
@@ -132,12 +132,12 @@ open_bracket(JsonItems *self, const char *from, const char *at, GError **error)
             self->outer_line = self->line;
     }
     if (++self->depth > DEPTH_MAX) {
-        fail(self, self->line, "more than 1000 brackets in each other", error);
+        json_items_fail(self, self->line, "more than 1000 brackets in each other", error);
         return NULL;
     }
     if (*at != '[' || self->list_depth > 0 || self->depth > 2)
         return from;
-    if (!append(self, from, at, error))
+    if (!json_items_append(self, from, at, error))
         return NULL;
     if (self->depth == 2 && !ends_in_items(self->outer))
         return at;
@@ -151,7 +151,7 @@ static const char *
 close_bracket(JsonItems *self, const char *from, const char *at, GError **error)
 {
     if (self->depth == 0) {
-        fail(self, self->line, "a bracket closes nothing", error);
+        json_items_fail(self, self->line, "a bracket closes nothing", error);
         return NULL;
     }
     if (is_between(self)) { /* the end of the list */
@@ -161,7 +161,7 @@ close_bracket(JsonItems *self, const char *from, const char *at, GError **error)
     self->depth--;
     if (!is_between(self))
         return from;
-    if (!append(self, from, at + 1, error) ||
+    if (!json_items_append(self, from, at + 1, error) ||
         !(self->list_depth > 0 ? end_item(self, error) : end_outer(self, error)))
         return NULL;
     return at + 1;
@@ -207,14 +207,14 @@ json_items_feed(JsonItems *self, const char *text, gsize length, GError **error)
         else if (*at == '\n')
             self->line++;
         else if (is_between(self) && !is_separator(self, *at))
-            return fail(self, self->line, "expected an object in JSON", error);
+            return json_items_fail(self, self->line, "expected an object in JSON", error);
         else
             self->in_string = *at == '"';
         if (from == NULL)
             return FALSE;
         at++;
     }
-    return is_between(self) || append(self, from, end, error);
+    return is_between(self) || json_items_append(self, from, end, error);
 }
 
 gboolean
@@ -222,6 +222,6 @@ json_items_end(JsonItems *self, GError **error)
 {
     if (self->depth == 0)
         return TRUE;
-    return fail(self, self->line, "the file ends in the middle of an object: is it cut off?",
-                error);
+    return json_items_fail(self, self->line,
+                           "the file ends in the middle of an object: is it cut off?", error);
 }

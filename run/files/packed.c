@@ -20,7 +20,7 @@ struct PackedFile {
 };
 
 static gboolean
-fail(const char *path, int code, const char *why, GError **error)
+packed_fail(const char *path, int code, const char *why, GError **error)
 {
     g_set_error(error, G_FILE_ERROR, (int)g_file_error_from_errno(code), "%s: %s", path, why);
     return FALSE;
@@ -36,14 +36,14 @@ fail_reading(PackedFile *self, GError **error)
     if (why == NULL)
         why = "cannot be read";
     if (code == EIO || code == EACCES) /* of the system; else of libarchive */
-        return fail(self->path, code, g_strerror(code), error);
+        return packed_fail(self->path, code, g_strerror(code), error);
     g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "%s: damaged or cut off: %s", self->path,
                 why);
     return FALSE;
 }
 
 static gboolean
-begin(PackedFile *self, GError **error)
+packed_begin(PackedFile *self, GError **error)
 {
     struct archive_entry *entry;
 
@@ -76,7 +76,7 @@ packed_file_open(const char *path, GError **error)
     self->fd = input_open(path, error);
     if (self->fd < 0 || !libarchive_load(&self->lib, path, error))
         return NULL;
-    return begin(self, error) ? g_steal_pointer(&self) : NULL;
+    return packed_begin(self, error) ? g_steal_pointer(&self) : NULL;
 }
 
 void

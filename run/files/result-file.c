@@ -45,7 +45,7 @@ result_file_free(ResultFile *self)
 
 /* Keeps the first fault. @reason: an errno */
 static void
-fail(ResultFile *self, int reason)
+result_file_fail(ResultFile *self, int reason)
 {
     if (self->error == NULL)
         self->error = g_error_new(G_FILE_ERROR, (int)g_file_error_from_errno(reason), "%s: %s",
@@ -59,7 +59,7 @@ open_temporary(ResultFile *self)
 
     self->fd = g_mkstemp_full(temporary, O_WRONLY | O_CLOEXEC, 0666);
     if (self->fd == -1) {
-        fail(self, errno);
+        result_file_fail(self, errno);
         return FALSE;
     }
     self->temporary = g_steal_pointer(&temporary);
@@ -78,7 +78,7 @@ write_all(ResultFile *self)
             rest += written;
             n -= (gsize)written;
         } else if (errno != EINTR) {
-            fail(self, errno);
+            result_file_fail(self, errno);
             return;
         }
     }
@@ -90,7 +90,7 @@ result_file_pass_on(ResultFile *self)
     if (self->path == NULL)
         return; /* in memory */
     if (self->error == NULL && self->go_on != NULL && !self->go_on(self->go_on_data))
-        fail(self, EINTR);
+        result_file_fail(self, EINTR);
     if (self->error == NULL && (self->fd >= 0 || open_temporary(self)))
         write_all(self);
     g_string_truncate(self->text, 0);
@@ -109,12 +109,12 @@ static void
 close_temporary(ResultFile *self)
 {
     if (self->error == NULL && replaces_something(self) && fsync(self->fd) != 0)
-        fail(self, errno);
+        result_file_fail(self, errno);
     if (close(self->fd) != 0)
-        fail(self, errno);
+        result_file_fail(self, errno);
     self->fd = -1;
     if (self->error == NULL && g_rename(self->temporary, self->path) != 0)
-        fail(self, errno);
+        result_file_fail(self, errno);
     if (self->error == NULL)
         g_clear_pointer(&self->temporary, g_free);
 }

@@ -168,7 +168,7 @@ dist_from_json(SchemaReader *self, const json_t *value)
 }
 
 static void
-read_dist(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
+read_dist(SchemaReader *self, const FileType *type, const json_t *value, void *target)
 {
     SimDist *dist = dist_from_json(self, value);
 
@@ -179,7 +179,7 @@ read_dist(SchemaReader *self, const SchemaType *type, const json_t *value, void 
     *(SimDist **)target = dist;
 }
 
-const SchemaType schema_dist =
+const FileType schema_dist =
     SCHEMA_TYPE("distribution",
                 "a duration or a distribution",
                 read_dist,

@@ -4,14 +4,14 @@
 /* ---- JSON Schema ---- */
 
 json_t *
-schema_json_any(const SchemaType *type)
+schema_json_any(const FileType *type)
 {
     (void)type;
     return json_object();
 }
 
 json_t *
-schema_json_string(const SchemaType *type)
+schema_json_string(const FileType *type)
 {
     if (type->min == 0)
         return json_pack("{s:s}", "type", "string");
@@ -19,7 +19,7 @@ schema_json_string(const SchemaType *type)
 }
 
 json_t *
-schema_json_dns_label(const SchemaType *type)
+schema_json_dns_label(const FileType *type)
 {
     (void)type;
     return json_pack("{s:s, s:s, s:i}", "type", "string", "pattern",
@@ -27,35 +27,35 @@ schema_json_dns_label(const SchemaType *type)
 }
 
 json_t *
-schema_json_bool(const SchemaType *type)
+schema_json_bool(const FileType *type)
 {
     (void)type;
     return json_pack("{s:s}", "type", "boolean");
 }
 
 json_t *
-schema_json_integer(const SchemaType *type)
+schema_json_integer(const FileType *type)
 {
     return json_pack("{s:s, s:I, s:I}", "type", "integer", "minimum", (json_int_t)type->min,
                      "maximum", (json_int_t)type->max);
 }
 
 json_t *
-schema_json_number(const SchemaType *type)
+schema_json_number(const FileType *type)
 {
     return json_pack("{s:s, s:f, s:f}", "type", "number", "minimum", type->min, "maximum",
                      type->max);
 }
 
 json_t *
-schema_json_ref(const SchemaType *type)
+schema_json_ref(const FileType *type)
 {
     g_autofree char *ref = g_strdup_printf("#/$defs/%s", type->name);
     return json_pack("{s:s}", "$ref", ref);
 }
 
 json_t *
-schema_json_map(const SchemaType *type)
+schema_json_map(const FileType *type)
 {
     json_t *schema = json_pack("{s:s}", "type", "object");
 
@@ -65,27 +65,27 @@ schema_json_map(const SchemaType *type)
 }
 
 json_t *
-schema_json_array(const SchemaType *type)
+schema_json_array(const FileType *type)
 {
     (void)type;
     return json_pack("{s:s}", "type", "array");
 }
 
 json_t *
-schema_json_strings(const SchemaType *type)
+schema_json_strings(const FileType *type)
 {
     (void)type;
     return json_pack("{s:s, s:{s:s}}", "type", "array", "items", "type", "string");
 }
 
 json_t *
-schema_json_list(const SchemaType *type)
+schema_json_list(const FileType *type)
 {
     return json_pack("{s:s, s:o}", "type", "array", "items", type->item->schema(type->item));
 }
 
 json_t *
-schema_json_enum(const SchemaType *type)
+schema_json_enum(const FileType *type)
 {
     json_t *words = json_array();
 
@@ -95,12 +95,12 @@ schema_json_enum(const SchemaType *type)
 }
 
 json_t *
-schema_json_struct(const SchemaType *type)
+schema_json_struct(const FileType *type)
 {
     json_t *properties = json_object();
     json_t *required = json_array();
 
-    for (const SchemaField *field = type->fields; field->name != NULL; field++) {
+    for (const FileField *field = type->fields; field->name != NULL; field++) {
         json_t *schema = field->type->schema(field->type);
         if (field->help != NULL)
             json_object_set_new(schema, "description", json_string(field->help));
@@ -114,7 +114,7 @@ schema_json_struct(const SchemaType *type)
 
 /* Strict validators take no list of types but of one and null, so these are alternatives. */
 json_t *
-schema_json_document(const SchemaType *type, const char *kind)
+schema_json_document(const FileType *type, const char *kind)
 {
     json_t *schema = type->schema(type);
     json_t *definitions = json_pack(
@@ -139,8 +139,8 @@ schema_json_document(const SchemaType *type, const char *kind)
 /* ---- The reference ---- */
 
 /* The struct in a type or in its items. NULL: none */
-static const SchemaType *
-struct_below(const SchemaType *type)
+static const FileType *
+struct_below(const FileType *type)
 {
     while (type != NULL && type->fields == NULL)
         type = type->item;
@@ -148,7 +148,7 @@ struct_below(const SchemaType *type)
 }
 
 static void
-append_type(const SchemaType *type, GString *text)
+append_type(const FileType *type, GString *text)
 {
     if (type->words != NULL) {
         g_autofree char *words = g_strjoinv("`, `", (char **)type->words);
@@ -162,11 +162,11 @@ append_type(const SchemaType *type, GString *text)
 }
 
 void
-schema_reference(const SchemaType *type, const char *title, unsigned level, GString *text)
+schema_reference(const FileType *type, const char *title, unsigned level, GString *text)
 {
     g_string_append_printf(text, "\n%.*s `%s`\n\n", (int)MIN(level, 6), "######", title);
     g_string_append(text, "| field | what | default | meaning |\n|---|---|---|---|\n");
-    for (const SchemaField *field = type->fields; field->name != NULL; field++) {
+    for (const FileField *field = type->fields; field->name != NULL; field++) {
         g_string_append_printf(text, "| `%s` | ", field->name);
         append_type(field->type, text);
         g_string_append_printf(text, " | %s | %s |\n",
@@ -175,8 +175,8 @@ schema_reference(const SchemaType *type, const char *title, unsigned level, GStr
                                                                      : "",
                                field->help != NULL ? field->help : "");
     }
-    for (const SchemaField *field = type->fields; field->name != NULL; field++) {
-        const SchemaType *below = struct_below(field->type);
+    for (const FileField *field = type->fields; field->name != NULL; field++) {
+        const FileType *below = struct_below(field->type);
         if (below == NULL)
             continue;
         g_autofree char *path = g_strdup_printf("%s.%s%s", title, field->name,

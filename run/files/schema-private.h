@@ -6,18 +6,16 @@
 /* Shared by the files that read and describe the types of schema.h. */
 
 /* A fault such as: "5 minutes" is not a duration. A scalar is quoted, a list or mapping is named */
-void schema_fault_not(SchemaReader *self, const SchemaType *type, const json_t *value);
+void schema_fault_not(SchemaReader *self, const FileType *type, const json_t *value);
 /* Returns: FALSE after a fault: @value is no duration. 0 needs no unit */
-gboolean schema_duration_value(SchemaReader *self,
-                               const SchemaType *type,
-                               const json_t *value,
-                               SimTime *time);
+gboolean
+schema_duration_value(SchemaReader *self, const FileType *type, const json_t *value, SimTime *time);
 
-/* JSON Schema of the types: see SchemaType.schema. */
-json_t *schema_json_string(const SchemaType *type);
-json_t *schema_json_dns_label(const SchemaType *type);
-json_t *schema_json_bool(const SchemaType *type);
-json_t *schema_json_number(const SchemaType *type);
-json_t *schema_json_ref(const SchemaType *type);
-json_t *schema_json_map(const SchemaType *type);
-json_t *schema_json_array(const SchemaType *type);
+/* JSON Schema of the types: see FileType.schema. */
+json_t *schema_json_string(const FileType *type);
+json_t *schema_json_dns_label(const FileType *type);
+json_t *schema_json_bool(const FileType *type);
+json_t *schema_json_number(const FileType *type);
+json_t *schema_json_ref(const FileType *type);
+json_t *schema_json_map(const FileType *type);
+json_t *schema_json_array(const FileType *type);

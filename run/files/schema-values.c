@@ -15,7 +15,7 @@
 
 /* Returns: whether no terminal, table or picture takes a part of @text for a command */
 static gboolean
-is_plain(const char *text, const char *keep)
+schema_values_is_plain(const char *text, const char *keep)
 {
     g_autofree char *shown = printable(text, keep);
 
@@ -32,11 +32,11 @@ quotes_hint(const SchemaReader *self)
 }
 
 static void
-read_text(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
+schema_values_read_text(SchemaReader *self, const FileType *type, const json_t *value, void *target)
 {
     const char *text = json_string_value(value);
 
-    if (text != NULL && !is_plain(text, "\n\t")) {
+    if (text != NULL && !schema_values_is_plain(text, "\n\t")) {
         schema_fault(self, NULL, "has control characters");
         return;
     }
@@ -53,30 +53,30 @@ read_text(SchemaReader *self, const SchemaType *type, const json_t *value, void 
 }
 
 static void
-read_line(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
+schema_values_read_line(SchemaReader *self, const FileType *type, const json_t *value, void *target)
 {
     const char *text = json_string_value(value);
 
     if (text != NULL && strpbrk(text, "\n\t") != NULL)
         schema_fault(self, NULL, "must be one line, without tabs");
     else
-        read_text(self, type, value, target);
+        schema_values_read_text(self, type, value, target);
 }
 
 static void
-read_dns_label(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
+read_dns_label(SchemaReader *self, const FileType *type, const json_t *value, void *target)
 {
     const char *text = json_string_value(value),
                *fault = text != NULL && *text != '\0' ? name_fault_dns_label(text) : NULL;
 
     if (fault == NULL)
-        read_text(self, type, value, target);
+        schema_values_read_text(self, type, value, target);
     else
         schema_fault(self, NULL, "is no name: %s", fault);
 }
 
 static void
-read_bool(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
+read_bool(SchemaReader *self, const FileType *type, const json_t *value, void *target)
 {
     if (json_is_boolean(value))
         *(int *)target = json_is_true(value);
@@ -85,7 +85,7 @@ read_bool(SchemaReader *self, const SchemaType *type, const json_t *value, void 
 }
 
 static gboolean
-read_whole(SchemaReader *self, const SchemaType *type, const json_t *value, int64_t *number)
+read_whole(SchemaReader *self, const FileType *type, const json_t *value, int64_t *number)
 {
     if (json_is_real(value) && json_real_value(value) >= (double)INT64_MAX) {
         schema_fault(self, NULL, "%.15g is too big: at most %.0f", json_real_value(value),
@@ -111,7 +111,7 @@ read_whole(SchemaReader *self, const SchemaType *type, const json_t *value, int6
 }
 
 static void
-read_unsigned(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
+read_unsigned(SchemaReader *self, const FileType *type, const json_t *value, void *target)
 {
     int64_t number;
 
@@ -120,7 +120,7 @@ read_unsigned(SchemaReader *self, const SchemaType *type, const json_t *value, v
 }
 
 void
-schema_read_integer(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
+schema_read_integer(SchemaReader *self, const FileType *type, const json_t *value, void *target)
 {
     int64_t number;
 
@@ -129,7 +129,7 @@ schema_read_integer(SchemaReader *self, const SchemaType *type, const json_t *va
 }
 
 static void
-read_number(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
+read_number(SchemaReader *self, const FileType *type, const json_t *value, void *target)
 {
     double number = json_number_value(value);
 
@@ -140,10 +140,7 @@ read_number(SchemaReader *self, const SchemaType *type, const json_t *value, voi
 }
 
 gboolean
-schema_duration_value(SchemaReader *self,
-                      const SchemaType *type,
-                      const json_t *value,
-                      SimTime *time)
+schema_duration_value(SchemaReader *self, const FileType *type, const json_t *value, SimTime *time)
 {
     g_autoptr(GError) error = NULL;
 
@@ -167,7 +164,7 @@ schema_duration_value(SchemaReader *self,
 }
 
 static void
-read_duration(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
+read_duration(SchemaReader *self, const FileType *type, const json_t *value, void *target)
 {
     SimTime time;
 
@@ -180,7 +177,7 @@ read_duration(SchemaReader *self, const SchemaType *type, const json_t *value, v
 }
 
 static void
-read_quantity(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
+read_quantity(SchemaReader *self, const FileType *type, const json_t *value, void *target)
 {
     g_autofree char *text =
         json_is_string(value) || json_is_number(value) ? schema_scalar_text(value) : NULL;
@@ -195,7 +192,7 @@ read_quantity(SchemaReader *self, const SchemaType *type, const json_t *value, v
 }
 
 void
-schema_read_enum(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
+schema_read_enum(SchemaReader *self, const FileType *type, const json_t *value, void *target)
 {
     const char *text = json_string_value(value);
     unsigned n = 0;
@@ -217,7 +214,7 @@ schema_read_enum(SchemaReader *self, const SchemaType *type, const json_t *value
 /* ---- Lists and mappings of scalars ---- */
 
 static void
-read_strings(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
+read_strings(SchemaReader *self, const FileType *type, const json_t *value, void *target)
 {
     if (!schema_expect(self, type, value, JSON_ARRAY))
         return;
@@ -234,7 +231,7 @@ read_strings(SchemaReader *self, const SchemaType *type, const json_t *value, vo
 }
 
 static void
-read_json(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
+schema_values_read_json(SchemaReader *self, const FileType *type, const json_t *value, void *target)
 {
     const char *key;
     json_t *member;
@@ -265,49 +262,51 @@ read_json(SchemaReader *self, const SchemaType *type, const json_t *value, void 
 #define REAL(type_name, what, low, high)                                                           \
     NUMBER(type_name, what, read_number, schema_json_number, double, low, high)
 #define MAPPING(type_name, of)                                                                     \
-    SCHEMA_TYPE(type_name, "a mapping", read_json, schema_json_map, json_t *, .item = (of))
+    SCHEMA_TYPE(type_name, "a mapping", schema_values_read_json, schema_json_map, json_t *,        \
+                .item = (of))
 
-const SchemaType schema_string =
-    SCHEMA_TYPE("text", "text", read_text, schema_json_string, char *, .min = 1);
-const SchemaType schema_line =
-    SCHEMA_TYPE("text", "text", read_line, schema_json_string, char *, .min = 1);
-const SchemaType schema_dns_label = SCHEMA_TYPE(
+const FileType schema_string =
+    SCHEMA_TYPE("text", "text", schema_values_read_text, schema_json_string, char *, .min = 1);
+const FileType schema_line =
+    SCHEMA_TYPE("text", "text", schema_values_read_line, schema_json_string, char *, .min = 1);
+const FileType schema_dns_label = SCHEMA_TYPE(
     "DNS label", "a DNS label", read_dns_label, schema_json_dns_label, char *, .min = 1);
-const SchemaType schema_text = SCHEMA_TYPE("text", "text", read_text, schema_json_string, char *);
-const SchemaType schema_bool =
+const FileType schema_text =
+    SCHEMA_TYPE("text", "text", schema_values_read_text, schema_json_string, char *);
+const FileType schema_bool =
     SCHEMA_TYPE("true or false", "true or false", read_bool, schema_json_bool, gboolean);
-const SchemaType schema_tristate =
+const FileType schema_tristate =
     SCHEMA_TYPE("true or false", "true or false", read_bool, schema_json_bool, int);
-const SchemaType schema_count = WHOLE("count", 1, COUNT_MAX);
-const SchemaType schema_natural = WHOLE("whole number", 0, COUNT_MAX);
-const SchemaType schema_integer = NUMBER("whole number",
-                                         "a whole number",
-                                         schema_read_integer,
-                                         schema_json_integer,
-                                         int64_t,
-                                         0,
-                                         INTEGER_MAX);
-const SchemaType schema_probability =
+const FileType schema_count = WHOLE("count", 1, COUNT_MAX);
+const FileType schema_natural = WHOLE("whole number", 0, COUNT_MAX);
+const FileType schema_integer = NUMBER("whole number",
+                                       "a whole number",
+                                       schema_read_integer,
+                                       schema_json_integer,
+                                       int64_t,
+                                       0,
+                                       INTEGER_MAX);
+const FileType schema_probability =
     REAL("probability", "a probability: more than 0, at most 1", 1e-12, 1);
-const SchemaType schema_part = REAL("part", "a part: from 0 to 1", 0, 1);
-const SchemaType schema_quantile = REAL("quantile", "a quantile: from 0 to 1", 0, 1);
-const SchemaType schema_rate = REAL("number", "a number from 0 to 1000000", 0, COUNT_MAX);
-const SchemaType schema_exponent = REAL("exponent", "an exponent from -4 to 4", -4, 4);
-const SchemaType schema_duration = SCHEMA_TYPE("duration",
-                                               "a duration",
-                                               read_duration,
-                                               schema_json_ref,
-                                               SimTime,
-                                               .hint = "such as 1.5s, 250ms or 1h30m");
-const SchemaType schema_quantity = SCHEMA_TYPE(
+const FileType schema_part = REAL("part", "a part: from 0 to 1", 0, 1);
+const FileType schema_quantile = REAL("quantile", "a quantile: from 0 to 1", 0, 1);
+const FileType schema_rate = REAL("number", "a number from 0 to 1000000", 0, COUNT_MAX);
+const FileType schema_exponent = REAL("exponent", "an exponent from -4 to 4", -4, 4);
+const FileType schema_duration = SCHEMA_TYPE("duration",
+                                             "a duration",
+                                             read_duration,
+                                             schema_json_ref,
+                                             SimTime,
+                                             .hint = "such as 1.5s, 250ms or 1h30m");
+const FileType schema_quantity = SCHEMA_TYPE(
     "quantity", "a quantity", read_quantity, schema_json_ref, int64_t, .hint = "such as 10Gi");
-const SchemaType schema_strings = SCHEMA_TYPE(
+const FileType schema_strings = SCHEMA_TYPE(
     "list of text", "a list", read_strings, schema_json_strings, char **, .hint = "such as [a, b]");
-const SchemaType schema_any =
-    SCHEMA_TYPE("anything", "a value", read_json, schema_json_any, json_t *);
-const SchemaType schema_list_any =
-    SCHEMA_TYPE("list", "a list", read_json, schema_json_array, json_t *);
-const SchemaType schema_object = MAPPING("mapping", NULL);
-const SchemaType schema_string_map = MAPPING("mapping of text", &schema_text);
-const SchemaType schema_resources = MAPPING("mapping of quantities", &schema_quantity);
-const SchemaType schema_bool_map = MAPPING("mapping of true or false", &schema_bool);
+const FileType schema_any =
+    SCHEMA_TYPE("anything", "a value", schema_values_read_json, schema_json_any, json_t *);
+const FileType schema_list_any =
+    SCHEMA_TYPE("list", "a list", schema_values_read_json, schema_json_array, json_t *);
+const FileType schema_object = MAPPING("mapping", NULL);
+const FileType schema_string_map = MAPPING("mapping of text", &schema_text);
+const FileType schema_resources = MAPPING("mapping of quantities", &schema_quantity);
+const FileType schema_bool_map = MAPPING("mapping of true or false", &schema_bool);

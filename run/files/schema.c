@@ -189,7 +189,7 @@ schema_scalar_text(const json_t *value)
 }
 
 void
-schema_fault_not(SchemaReader *self, const SchemaType *type, const json_t *value)
+schema_fault_not(SchemaReader *self, const FileType *type, const json_t *value)
 {
     g_autofree char *text = json_is_null(value) ? NULL : schema_scalar_text(value);
 
@@ -201,7 +201,7 @@ schema_fault_not(SchemaReader *self, const SchemaType *type, const json_t *value
 }
 
 void
-schema_read(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
+schema_read(SchemaReader *self, const FileType *type, const json_t *value, void *target)
 {
     type->read(self, type, value, target);
 }
@@ -209,7 +209,7 @@ schema_read(SchemaReader *self, const SchemaType *type, const json_t *value, voi
 /* ---- Lists and mappings ---- */
 
 gboolean
-schema_expect(SchemaReader *self, const SchemaType *type, const json_t *value, json_type wanted)
+schema_expect(SchemaReader *self, const FileType *type, const json_t *value, json_type wanted)
 {
     if (json_typeof(value) == wanted)
         return TRUE;
@@ -218,7 +218,7 @@ schema_expect(SchemaReader *self, const SchemaType *type, const json_t *value, j
 }
 
 void
-schema_read_list(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
+schema_read_list(SchemaReader *self, const FileType *type, const json_t *value, void *target)
 {
     SchemaList *list = target;
 
@@ -234,8 +234,8 @@ schema_read_list(SchemaReader *self, const SchemaType *type, const json_t *value
     }
 }
 
-static const SchemaField *
-field_find(const SchemaField *fields, const char *name)
+static const FileField *
+field_find(const FileField *fields, const char *name)
 {
     for (; fields->name != NULL; fields++)
         if (g_str_equal(fields->name, name))
@@ -263,7 +263,7 @@ hint_elsewhere(const char *key)
 
 static void
 fault_unknown_field(SchemaReader *self,
-                    const SchemaField *fields,
+                    const FileField *fields,
                     const json_t *object,
                     const char *key)
 {
@@ -285,7 +285,7 @@ fault_unknown_field(SchemaReader *self,
 
 void
 schema_read_fields(SchemaReader *self,
-                   const SchemaField *fields,
+                   const FileField *fields,
                    const json_t *value,
                    void *target,
                    gboolean is_part)
@@ -294,7 +294,7 @@ schema_read_fields(SchemaReader *self,
     json_t *member;
 
     json_object_foreach((json_t *)value, key, member) {
-        const SchemaField *field = field_find(fields, key);
+        const FileField *field = field_find(fields, key);
         if (field == NULL) {
             fault_unknown_field(self, fields, value, key);
             continue;
@@ -303,13 +303,13 @@ schema_read_fields(SchemaReader *self,
         schema_read(self, field->type, member, (char *)target + field->offset);
         schema_leave(self, place);
     }
-    for (const SchemaField *field = fields; field->name != NULL && !is_part; field++)
+    for (const FileField *field = fields; field->name != NULL && !is_part; field++)
         if ((field->flags & SCHEMA_REQUIRED) != 0 && json_object_get(value, field->name) == NULL)
             schema_fault(self, field->help, "\"%s\" is missing", field->name);
 }
 
 void
-schema_read_struct(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
+schema_read_struct(SchemaReader *self, const FileType *type, const json_t *value, void *target)
 {
     if (type->init != NULL)
         type->init(target);
@@ -321,7 +321,7 @@ schema_read_struct(SchemaReader *self, const SchemaType *type, const json_t *val
 }
 
 void
-schema_read_mapping(SchemaReader *self, const SchemaType *type, const json_t *value, void *target)
+schema_read_mapping(SchemaReader *self, const FileType *type, const json_t *value, void *target)
 {
     if (json_is_object(value))
         *(const json_t **)target = value;

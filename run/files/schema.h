@@ -10,7 +10,7 @@
  * suggests the right names, and makes the JSON Schema and the reference. A new field is a line in
  * its table and a member of its struct. */
 
-typedef struct SchemaType SchemaType;
+typedef struct FileType FileType;
 typedef struct SchemaReader SchemaReader;
 
 typedef enum {
@@ -20,25 +20,25 @@ typedef enum {
 /* A field of a mapping. A table ends with a NULL name. */
 typedef struct {
     const char *name;
-    const SchemaType *type;
+    const FileType *type;
     gsize offset; /* in the struct */
     SchemaFlags flags;
     const char *default_text; /* for the reference; NULL: none. The struct has this value before it
                                  is read */
     const char *help;         /* one line */
-} SchemaField;
+} FileField;
 
-struct SchemaType {
+struct FileType {
     const char *name;   /* in the reference: "duration" */
     const char *wanted; /* "a duration": for messages */
     const char *hint;   /* an example for messages; NULL: none */
     /* Reads the value at the reader's place into @target, and reports its faults. */
-    void (*read)(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target);
+    void (*read)(SchemaReader *reader, const FileType *type, const json_t *value, void *target);
     /* Returns: (owned): JSON Schema */
-    json_t *(*schema)(const SchemaType *type);
-    const SchemaField *fields; /* of a mapping */
-    gsize size;                /* of the target */
-    const SchemaType *item;    /* of a list, or of a mapping's values */
+    json_t *(*schema)(const FileType *type);
+    const FileField *fields; /* of a mapping */
+    gsize size;              /* of the target */
+    const FileType *item;    /* of a list, or of a mapping's values */
     const char *const
         *words;      /* of an enumeration, ends with NULL; the target is an index, an int */
     double min, max; /* of numbers, inclusive; of text, the least length: 0 or 1 */
@@ -103,18 +103,18 @@ void schema_fault_member(SchemaReader *self,
                          ...) G_GNUC_PRINTF(5, 6);
 /* Checks the type of the value at the reader's place, and reports a fault if it is wrong. */
 gboolean
-schema_expect(SchemaReader *self, const SchemaType *type, const json_t *value, json_type wanted);
+schema_expect(SchemaReader *self, const FileType *type, const json_t *value, json_type wanted);
 /* "did you mean "x"?" for the nearest of @known. Returns: (owned): NULL: none is near */
 char *schema_nearest(const char *text, const char *const *known, unsigned n_known);
 /* Memory that the reader frees. Returns: (borrowed): zeroed */
 void *schema_alloc(SchemaReader *self, gsize size);
 const char *schema_intern(SchemaReader *self, const char *text);
 
-void schema_read(SchemaReader *self, const SchemaType *type, const json_t *value, void *target);
+void schema_read(SchemaReader *self, const FileType *type, const json_t *value, void *target);
 /* Reads the members of @value only; other fields of @target stay. Required fields may be missing if
  * @is_part. */
 void schema_read_fields(SchemaReader *self,
-                        const SchemaField *fields,
+                        const FileField *fields,
                         const json_t *value,
                         void *target,
                         gboolean is_part);
@@ -124,58 +124,54 @@ const char *schema_value_words(const json_t *value);
 char *schema_scalar_text(const json_t *value);
 
 /* Each comment tells the type of the target. */
-extern const SchemaType schema_string;      /* const char *, interned, not empty, no control
+extern const FileType schema_string;      /* const char *, interned, not empty, no control
                                               characters but tabs and line breaks */
-extern const SchemaType schema_line;        /* the same, one line without tabs */
-extern const SchemaType schema_dns_label;   /* the same, "quick-start": it can be a file's name */
-extern const SchemaType schema_text;        /* const char *, interned */
-extern const SchemaType schema_bool;        /* gboolean */
-extern const SchemaType schema_tristate;    /* int: 0 or 1; the default of -1 means: not given */
-extern const SchemaType schema_count;       /* unsigned: 1 to a million */
-extern const SchemaType schema_natural;     /* unsigned: 0 to a million */
-extern const SchemaType schema_integer;     /* int64_t: 0 to 2^53 */
-extern const SchemaType schema_probability; /* double: 0 to 1, 0 excluded */
-extern const SchemaType schema_part;        /* double: 0 to 1 */
-extern const SchemaType schema_quantile;    /* double: 0 to 1 */
-extern const SchemaType schema_rate;        /* double: 0 to a million */
-extern const SchemaType schema_exponent;    /* double: -4 to 4 */
-extern const SchemaType schema_duration;    /* SimTime, not negative */
-extern const SchemaType schema_dist;        /* SimDist *, borrowed from the reader */
-extern const SchemaType schema_quantity;    /* int64_t: bytes, not negative */
-extern const SchemaType schema_strings;     /* char **: NULL-terminated */
-extern const SchemaType schema_any;         /* const json_t *, borrowed from the file */
-extern const SchemaType schema_object;      /* const json_t *: a mapping */
-extern const SchemaType schema_list_any;    /* const json_t *: a list */
-extern const SchemaType schema_string_map;  /* const json_t *: a mapping of strings */
-extern const SchemaType schema_resources;   /* const json_t *: a mapping of quantities */
-extern const SchemaType schema_bool_map;    /* const json_t *: a mapping of true and false */
+extern const FileType schema_line;        /* the same, one line without tabs */
+extern const FileType schema_dns_label;   /* the same, "quick-start": it can be a file's name */
+extern const FileType schema_text;        /* const char *, interned */
+extern const FileType schema_bool;        /* gboolean */
+extern const FileType schema_tristate;    /* int: 0 or 1; the default of -1 means: not given */
+extern const FileType schema_count;       /* unsigned: 1 to a million */
+extern const FileType schema_natural;     /* unsigned: 0 to a million */
+extern const FileType schema_integer;     /* int64_t: 0 to 2^53 */
+extern const FileType schema_probability; /* double: 0 to 1, 0 excluded */
+extern const FileType schema_part;        /* double: 0 to 1 */
+extern const FileType schema_quantile;    /* double: 0 to 1 */
+extern const FileType schema_rate;        /* double: 0 to a million */
+extern const FileType schema_exponent;    /* double: -4 to 4 */
+extern const FileType schema_duration;    /* SimTime, not negative */
+extern const FileType schema_dist;        /* SimDist *, borrowed from the reader */
+extern const FileType schema_quantity;    /* int64_t: bytes, not negative */
+extern const FileType schema_strings;     /* char **: NULL-terminated */
+extern const FileType schema_any;         /* const json_t *, borrowed from the file */
+extern const FileType schema_object;      /* const json_t *: a mapping */
+extern const FileType schema_list_any;    /* const json_t *: a list */
+extern const FileType schema_string_map;  /* const json_t *: a mapping of strings */
+extern const FileType schema_resources;   /* const json_t *: a mapping of quantities */
+extern const FileType schema_bool_map;    /* const json_t *: a mapping of true and false */
 
 /* For types that other files define. */
 void
-schema_read_struct(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target);
+schema_read_struct(SchemaReader *reader, const FileType *type, const json_t *value, void *target);
 void schema_read_list(SchemaReader *reader,
-                      const SchemaType *type,
+                      const FileType *type,
                       const json_t *value,
                       void *target); /* a SchemaList */
 void schema_read_enum(SchemaReader *reader,
-                      const SchemaType *type,
+                      const FileType *type,
                       const json_t *value,
                       void *target); /* an int */
 /* Keeps a mapping that is read later: the target is a const json_t *. */
-void schema_read_mapping(SchemaReader *reader,
-                         const SchemaType *type,
-                         const json_t *value,
-                         void *target);
-void schema_read_integer(SchemaReader *reader,
-                         const SchemaType *type,
-                         const json_t *value,
-                         void *target);
-json_t *schema_json_strings(const SchemaType *type);
-json_t *schema_json_struct(const SchemaType *type);
-json_t *schema_json_list(const SchemaType *type);
-json_t *schema_json_enum(const SchemaType *type);
-json_t *schema_json_any(const SchemaType *type);
-json_t *schema_json_integer(const SchemaType *type);
+void
+schema_read_mapping(SchemaReader *reader, const FileType *type, const json_t *value, void *target);
+void
+schema_read_integer(SchemaReader *reader, const FileType *type, const json_t *value, void *target);
+json_t *schema_json_strings(const FileType *type);
+json_t *schema_json_struct(const FileType *type);
+json_t *schema_json_list(const FileType *type);
+json_t *schema_json_enum(const FileType *type);
+json_t *schema_json_any(const FileType *type);
+json_t *schema_json_integer(const FileType *type);
 
 /* A type: one function reads its values, another one makes their JSON Schema. */
 #define SCHEMA_TYPE(type_name, what, reader, json, c_type, ...)                                    \
@@ -200,6 +196,6 @@ json_t *schema_json_integer(const SchemaType *type);
     }
 
 /* The JSON Schema of a whole document. @kind: a word for its id and title. (owned) */
-json_t *schema_json_document(const SchemaType *type, const char *kind);
+json_t *schema_json_document(const FileType *type, const char *kind);
 /* Appends the fields in Markdown: a section for each table. */
-void schema_reference(const SchemaType *type, const char *title, unsigned level, GString *text);
+void schema_reference(const FileType *type, const char *title, unsigned level, GString *text);

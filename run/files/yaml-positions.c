@@ -8,11 +8,11 @@ typedef struct {
     uint32_t part;     /* 0, or the member of the parent */
     uint32_t file;     /* index in files */
     uint32_t line, column, key_line, key_column;
-} Entry;
+} YamlPositionsEntry;
 
 /* A position that is not in the table yet: it is added at the first look-up that misses. */
 typedef struct {
-    Entry entry;
+    YamlPositionsEntry entry;
     gboolean is_alias;
 } Note;
 
@@ -20,7 +20,7 @@ typedef struct {
  * asked for. So other positions are appended to a list. An address can be used again for another
  * value: an entry of the table is always that of the last value. */
 struct YamlPositions {
-    Entry *entries; /* open addressing; owner NULL: free */
+    YamlPositionsEntry *entries; /* open addressing; owner NULL: free */
     gsize n_entries, mask;
     GArray *notes;    /* of Note: positions that are not in the table yet */
     GPtrArray *files; /* of char * */
@@ -32,7 +32,7 @@ yaml_positions_new(void)
     YamlPositions *self = g_new0(YamlPositions, 1);
 
     self->mask = 255;
-    self->entries = g_new0(Entry, self->mask + 1);
+    self->entries = g_new0(YamlPositionsEntry, self->mask + 1);
     self->notes = g_array_new(FALSE, FALSE, sizeof(Note));
     self->files = g_ptr_array_new_with_free_func(g_free);
     return self;
@@ -78,7 +78,7 @@ entry_hash(const void *owner, uint32_t part)
     return (gsize)((page >> 32 << (PAGE_BITS - VALUE_BITS)) + within + part);
 }
 
-static Entry *
+static YamlPositionsEntry *
 entry_at(const YamlPositions *self, const void *owner, uint32_t part)
 {
     gsize i = entry_hash(owner, part) & self->mask;
@@ -92,18 +92,18 @@ entry_at(const YamlPositions *self, const void *owner, uint32_t part)
 static void
 positions_resize(YamlPositions *self, gsize mask)
 {
-    g_autofree Entry *old = self->entries;
+    g_autofree YamlPositionsEntry *old = self->entries;
     gsize n_old = self->mask + 1;
 
     self->mask = mask;
-    self->entries = g_new0(Entry, self->mask + 1);
+    self->entries = g_new0(YamlPositionsEntry, self->mask + 1);
     for (gsize i = 0; i < n_old; i++)
         if (old[i].owner != NULL)
             *entry_at(self, old[i].owner, old[i].part) = old[i];
 }
 
 static gboolean
-is_shared(const json_t *value)
+yaml_positions_is_shared(const json_t *value)
 {
     return json_is_boolean(value) || json_is_null(value);
 }
@@ -126,7 +126,7 @@ positions_insert(YamlPositions *self, const Note *note)
     if ((self->n_entries + 1) * 2 > self->mask)
         positions_resize(self, self->mask * 4 + 3);
 
-    Entry *entry = entry_at(self, note->entry.owner, note->entry.part);
+    YamlPositionsEntry *entry = entry_at(self, note->entry.owner, note->entry.part);
     if (entry->owner != NULL && note->is_alias)
         return; /* an alias has the position of its anchor */
     self->n_entries += entry->owner == NULL;
@@ -163,7 +163,7 @@ yaml_positions_set(YamlPositions *self,
                    const json_t *value,
                    const YamlMarks *marks)
 {
-    gboolean is_part = is_shared(value);
+    gboolean is_part = yaml_positions_is_shared(value);
     const Note note = {
         .entry =
             {
@@ -184,10 +184,10 @@ yaml_positions_set(YamlPositions *self,
         positions_set(self, &note, marks->is_sought && !note.is_alias);
 }
 
-static const Entry *
+static const YamlPositionsEntry *
 positions_get(YamlPositions *self, const void *owner, uint32_t part)
 {
-    const Entry *entry = entry_at(self, owner, part);
+    const YamlPositionsEntry *entry = entry_at(self, owner, part);
 
     if (entry->owner == NULL && self->notes->len > 0) {
         positions_insert_notes(self);
@@ -197,7 +197,10 @@ positions_get(YamlPositions *self, const void *owner, uint32_t part)
 }
 
 static gboolean
-entry_position(const YamlPositions *self, const Entry *entry, gboolean of_key, YamlPosition *found)
+entry_position(const YamlPositions *self,
+               const YamlPositionsEntry *entry,
+               gboolean of_key,
+               YamlPosition *found)
 {
     if (entry == NULL)
         return FALSE;
@@ -212,20 +215,20 @@ entry_position(const YamlPositions *self, const Entry *entry, gboolean of_key, Y
 gboolean
 yaml_positions_find(YamlPositions *self, const json_t *value, YamlPosition *found)
 {
-    if (value == NULL || is_shared(value))
+    if (value == NULL || yaml_positions_is_shared(value))
         return FALSE;
     return entry_position(self, positions_get(self, value, 0), FALSE, found);
 }
 
-static const Entry *
+static const YamlPositionsEntry *
 member_entry(YamlPositions *self, const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
 
     if (value == NULL)
         return NULL;
-    return is_shared(value) ? positions_get(self, object, part_of_key(key))
-                            : positions_get(self, value, 0);
+    return yaml_positions_is_shared(value) ? positions_get(self, object, part_of_key(key))
+                                           : positions_get(self, value, 0);
 }
 
 gboolean
@@ -252,7 +255,8 @@ yaml_positions_item(YamlPositions *self, const json_t *array, gsize index, YamlP
 
     if (value == NULL)
         return yaml_positions_find(self, array, found);
-    const Entry *entry = is_shared(value) ? positions_get(self, array, part_of_index(index))
+    const YamlPositionsEntry *entry = yaml_positions_is_shared(value)
+                                          ? positions_get(self, array, part_of_index(index))
                                           : positions_get(self, value, 0);
     return entry_position(self, entry, FALSE, found) || yaml_positions_find(self, array, found);
 }
@@ -288,7 +292,7 @@ yaml_positions_path(YamlPositions *self, const json_t *root, const char *path, Y
 static void
 copy_shared(YamlPositions *self, const json_t *from, const json_t *to, uint32_t part)
 {
-    const Entry *entry = positions_get(self, from, part);
+    const YamlPositionsEntry *entry = positions_get(self, from, part);
 
     if (entry != NULL) {
         Note same = {.entry = *entry};
@@ -306,11 +310,11 @@ yaml_positions_copy(YamlPositions *self, const json_t *value, const json_t *copy
 
     copy_shared(self, value, copy, 0);
     json_object_foreach((json_t *)copy, key, member) {
-        if (is_shared(member))
+        if (yaml_positions_is_shared(member))
             copy_shared(self, value, copy, part_of_key(key));
     }
     json_array_foreach((json_t *)copy, i, member) {
-        if (is_shared(member))
+        if (yaml_positions_is_shared(member))
             copy_shared(self, value, copy, part_of_index(i));
     }
 }
@@ -327,7 +331,7 @@ yaml_positions_place(YamlPositions *self,
         .value = {at->line, at->column}
     };
 
-    if (!is_shared(value))
+    if (!yaml_positions_is_shared(value))
         return;
     while (marks.file < self->files->len && !g_str_equal(self->files->pdata[marks.file], at->file))
         marks.file++;

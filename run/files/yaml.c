@@ -12,7 +12,7 @@ typedef struct {
     const char *text;
     gsize length;
     YamlBuilder builder;
-} Reader;
+} YamlReader;
 
 static YamlMark
 mark_from(const yaml_mark_t *mark)
@@ -35,7 +35,7 @@ tag_is_known(const char *tag)
 }
 
 static void
-reader_check_tag(Reader *self, const yaml_event_t *event, const yaml_char_t *tag)
+reader_check_tag(YamlReader *self, const yaml_event_t *event, const yaml_char_t *tag)
 {
     if (tag == NULL || tag_is_known((const char *)tag))
         return;
@@ -44,7 +44,7 @@ reader_check_tag(Reader *self, const yaml_event_t *event, const yaml_char_t *tag
 }
 
 static void
-reader_scalar(Reader *self, const yaml_event_t *event)
+reader_scalar(YamlReader *self, const yaml_event_t *event)
 {
     const char *text = (const char *)event->data.scalar.value;
     gsize length = event->data.scalar.length;
@@ -64,7 +64,7 @@ reader_scalar(Reader *self, const yaml_event_t *event)
 }
 
 static void
-reader_open(Reader *self, const yaml_event_t *event)
+reader_open(YamlReader *self, const yaml_event_t *event)
 {
     gboolean is_mapping = event->type == YAML_MAPPING_START_EVENT;
     const yaml_char_t *tag =
@@ -81,7 +81,7 @@ reader_open(Reader *self, const yaml_event_t *event)
 
 /* Whether a key is a list, a mapping or an alias: keys of JSON are strings. */
 static gboolean
-reader_key_is_odd(Reader *self, const yaml_event_t *event)
+reader_key_is_odd(YamlReader *self, const yaml_event_t *event)
 {
     return yaml_builder_wants_key(&self->builder) &&
            (event->type == YAML_MAPPING_START_EVENT || event->type == YAML_SEQUENCE_START_EVENT ||
@@ -90,7 +90,7 @@ reader_key_is_odd(Reader *self, const yaml_event_t *event)
 
 /* Returns: FALSE: stop reading */
 static gboolean
-reader_take(Reader *self, const yaml_event_t *event)
+reader_take(YamlReader *self, const yaml_event_t *event)
 {
     if (reader_key_is_odd(self, event)) {
         yaml_builder_fault(&self->builder, mark_from(&event->start_mark), "a key must be a word",
@@ -135,7 +135,7 @@ reader_take(Reader *self, const yaml_event_t *event)
 
 /* Counts @c before the byte that cannot be read. @since: bytes after the last @c, from 1. */
 static unsigned
-count_before(const Reader *self, char c, unsigned *since)
+count_before(const YamlReader *self, char c, unsigned *since)
 {
     unsigned n = 0;
 
@@ -148,7 +148,7 @@ count_before(const Reader *self, char c, unsigned *since)
 }
 
 static void
-reader_syntax_fault(Reader *self)
+reader_syntax_fault(YamlReader *self)
 {
     const yaml_parser_t *parser = &self->parser;
     g_autofree char *message = NULL;
@@ -171,7 +171,7 @@ reader_syntax_fault(Reader *self)
 
 /* Clears the reader's builder at the end. */
 static gboolean
-read_all(Reader *self)
+yaml_read_all(YamlReader *self)
 {
     gboolean more = TRUE;
 
@@ -200,10 +200,10 @@ yaml_read(YamlPositions *positions,
           const YamlReport *report,
           GPtrArray *documents)
 {
-    Reader self = {.text = text, .length = length};
+    YamlReader self = {.text = text, .length = length};
 
     yaml_builder_init(&self.builder, positions, file, report, documents);
-    return read_all(&self);
+    return yaml_read_all(&self);
 }
 
 gboolean
@@ -214,11 +214,11 @@ yaml_read_words(YamlPositions *positions,
                 const YamlReport *report,
                 GPtrArray *documents)
 {
-    Reader self = {.text = text, .length = length};
+    YamlReader self = {.text = text, .length = length};
 
     yaml_builder_init(&self.builder, positions, file, report, documents);
     self.builder.is_words = TRUE;
-    return read_all(&self);
+    return yaml_read_all(&self);
 }
 
 gboolean

@@ -159,7 +159,7 @@ is_uid(const char *text, gsize length)
 
 /* Ordinals, sizes and ports stay; longer numbers may be accounts. */
 static gboolean
-is_number(const char *text, gsize length)
+anonymize_is_number(const char *text, gsize length)
 {
     for (gsize i = 0; i < length; i++)
         if (!g_ascii_isdigit(text[i]))
@@ -270,7 +270,7 @@ put_text(Anonymizer *self, GString *out, const char *text, gboolean is_sentence)
             g_string_append_c(out, *text++);
             continue;
         }
-        if (stays || is_number(text, n) || (is_sentence && n < 3)) /* "a", "of" */
+        if (stays || anonymize_is_number(text, n) || (is_sentence && n < 3)) /* "a", "of" */
             g_string_append_len(out, text, (gssize)n);
         else
             put_word(self, out, text, n, is_sentence);

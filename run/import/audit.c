@@ -19,7 +19,7 @@ typedef struct {
     GString *carry;         /* the begin of a line that the next piece of the file ends */
     gboolean is_too_long;   /* the rest of the line is dropped */
     gboolean is_one_value;  /* the file is one value over many lines */
-} Reader;
+} AuditReader;
 
 const char *
 audit_skip_text(AuditSkip skip)
@@ -42,13 +42,13 @@ audit_summary_clear(AuditSummary *self)
 }
 
 static char *
-place(const Reader *self)
+place(const AuditReader *self)
 {
     return g_strdup_printf("%s:%" G_GUINT64_FORMAT, self->file, self->line);
 }
 
 static void
-skip(Reader *self, AuditSkip reason)
+skip(AuditReader *self, AuditSkip reason)
 {
     if (self->summary->skipped[reason].count++ == 0)
         self->summary->skipped[reason].first = place(self);
@@ -147,7 +147,7 @@ read_time(JsonPart part, SimTime *time)
 
 /* Returns: whether the request was seen before */
 static gboolean
-is_known(Reader *self, JsonPart id)
+is_known(AuditReader *self, JsonPart id)
 {
     guint64 hash = G_GUINT64_CONSTANT(0xcbf29ce484222325); /* FNV-1a */
 
@@ -159,7 +159,7 @@ is_known(Reader *self, JsonPart id)
 }
 
 static void
-note_times(Reader *self, const AuditEvent *event)
+note_times(AuditReader *self, const AuditEvent *event)
 {
     AuditSummary *summary = self->summary;
 
@@ -172,7 +172,7 @@ note_times(Reader *self, const AuditEvent *event)
 }
 
 static void
-take_event(Reader *self, Parsed *parsed)
+take_event(AuditReader *self, Parsed *parsed)
 {
     AuditEvent *event = &parsed->event;
     gboolean is_watch = json_part_equals(event->verb, "watch");
@@ -221,7 +221,7 @@ take_event(Reader *self, Parsed *parsed)
 /* Of a single event, or of one in a list, which has the kind and version for all of its items.
  * @list: NULL: it is in none */
 static void
-take_value(Reader *self, JsonPart text, const Parsed *list)
+take_value(AuditReader *self, JsonPart text, const Parsed *list)
 {
     Parsed parsed = {0};
     JsonPart item;
@@ -251,7 +251,7 @@ take_value(Reader *self, JsonPart text, const Parsed *list)
 }
 
 static void
-take_line(Reader *self, const char *line, gsize length)
+take_line(AuditReader *self, const char *line, gsize length)
 {
     while (length > 0 && g_ascii_isspace(*line))
         line++, length--;
@@ -267,7 +267,7 @@ take_line(Reader *self, const char *line, gsize length)
 }
 
 static void
-end_line(Reader *self, const char *text, gsize length)
+end_line(AuditReader *self, const char *text, gsize length)
 {
     self->line++;
     self->summary->lines++;
@@ -284,7 +284,7 @@ end_line(Reader *self, const char *text, gsize length)
 }
 
 static void
-keep(Reader *self, const char *text, gsize length)
+audit_keep(AuditReader *self, const char *text, gsize length)
 {
     self->is_too_long |= self->carry->len + length > LINE_MAX_BYTES;
     if (self->is_too_long)
@@ -294,7 +294,7 @@ keep(Reader *self, const char *text, gsize length)
 }
 
 static void
-take_piece(Reader *self, const char *text, gsize length)
+take_piece(AuditReader *self, const char *text, gsize length)
 {
     const char *end = text + length, *line_end;
 
@@ -306,11 +306,11 @@ take_piece(Reader *self, const char *text, gsize length)
         end_line(self, text, (gsize)(line_end - text));
         text = line_end + 1;
     }
-    keep(self, text, (gsize)(end - text));
+    audit_keep(self, text, (gsize)(end - text));
 }
 
 static gboolean
-read_file(Reader *self, GError **error)
+audit_read_file(AuditReader *self, GError **error)
 {
     g_autoptr(PackedFile) file = packed_file_open(self->file, error);
     const char *piece;
@@ -344,11 +344,11 @@ audit_read(
 
     *summary = (AuditSummary){.first = SIM_TIME_MAX, .last = INT64_MIN};
     for (unsigned i = 0; ok && files[i] != NULL; i++) {
-        Reader reader = {.seen = seen, .data = data, .summary = summary, .ids = ids};
+        AuditReader reader = {.seen = seen, .data = data, .summary = summary, .ids = ids};
         reader.file = files[i];
         reader.latest = INT64_MIN + SIM_SECOND;
         reader.carry = g_string_new(NULL);
-        ok = read_file(&reader, error);
+        ok = audit_read_file(&reader, error);
         g_string_free(reader.carry, TRUE);
     }
     return ok;

@@ -22,7 +22,7 @@ body_intern(Strings *strings, JsonPart string)
 }
 
 static const char *
-text_at(Strings *strings, JsonPart object, const char *key)
+body_facts_text_at(Strings *strings, JsonPart object, const char *key)
 {
     return body_intern(strings, json_part_string(json_part_get(object, key)));
 }
@@ -56,7 +56,7 @@ controller_of(Strings *strings, JsonPart metadata)
 }
 
 static gboolean
-is_empty(JsonPart list)
+body_facts_is_empty(JsonPart list)
 {
     JsonWalk walk;
     JsonPart item;
@@ -72,7 +72,8 @@ metadata_facts(JsonPart metadata, gboolean is_pod)
     if (json_part_string(json_part_get(metadata, "deletionTimestamp")).at == NULL)
         return 0;
     json_part_integer(json_part_get(metadata, "deletionGracePeriodSeconds"), &grace);
-    gboolean is_kept = !is_empty(json_part_get(metadata, "finalizers")) || (is_pod && grace > 0);
+    gboolean is_kept =
+        !body_facts_is_empty(json_part_get(metadata, "finalizers")) || (is_pod && grace > 0);
     return is_kept ? FACT_DELETED : FACT_DELETED | FACT_GONE;
 }
 
@@ -95,16 +96,17 @@ const char **
 body_claims_of_pod(JsonPart body, Strings *strings)
 {
     GPtrArray *claims = g_ptr_array_new();
-    const char *pod = text_at(strings, json_part_get(body, "metadata"), "name");
+    const char *pod = body_facts_text_at(strings, json_part_get(body, "metadata"), "name");
     JsonWalk walk;
     JsonPart volume;
 
     if (json_walk_begin(&walk, json_part_path(body, "spec", "volumes", NULL)))
         while (json_walk_next(&walk, NULL, &volume)) {
             JsonPart source = json_part_get(volume, "persistentVolumeClaim");
-            const char *claim = text_at(strings, source, "claimName");
+            const char *claim = body_facts_text_at(strings, source, "claimName");
             if (json_part_get(volume, "ephemeral").at != NULL && pod != NULL)
-                claim = strings_internf(strings, "%s-%s", pod, text_at(strings, volume, "name"));
+                claim = strings_internf(strings, "%s-%s", pod,
+                                        body_facts_text_at(strings, volume, "name"));
             if (claim != NULL)
                 g_ptr_array_add(claims, (char *)claim);
         }
@@ -124,7 +126,7 @@ read_pod(BodyFacts *self, JsonPart body, Strings *strings)
     JsonPart ready = find_condition(status, "Ready");
     JsonPart scheduled = find_condition(status, "PodScheduled");
 
-    self->node = text_at(strings, spec, "nodeName");
+    self->node = body_facts_text_at(strings, spec, "nodeName");
     self->facts |=
         fact_if(json_part_is(json_part_get(ready, "status"), "True"), FACT_READY) |
         fact_if(json_part_is(json_part_get(scheduled, "status"), "False"), FACT_UNSCHEDULABLE) |
@@ -149,8 +151,8 @@ read_claim(BodyFacts *self, JsonPart body, Strings *strings)
     JsonPart phase = json_part_get(status, "phase");
     JsonPart resizing = json_part_path(status, "allocatedResourceStatuses", "storage", NULL);
 
-    self->volume = text_at(strings, spec, "volumeName");
-    self->node = text_at(strings, marks, "volume.kubernetes.io/selected-node");
+    self->volume = body_facts_text_at(strings, spec, "volumeName");
+    self->node = body_facts_text_at(strings, marks, "volume.kubernetes.io/selected-node");
     self->requested_bytes = bytes_at(json_part_get(spec, "resources"), "requests");
     self->capacity_bytes = bytes_at(status, "capacity");
     self->facts |=
@@ -165,17 +167,17 @@ read_claim(BodyFacts *self, JsonPart body, Strings *strings)
 }
 
 static void
-read_volume(BodyFacts *self, JsonPart body, Strings *strings)
+body_facts_read_volume(BodyFacts *self, JsonPart body, Strings *strings)
 {
     JsonPart spec = json_part_get(body, "spec");
     JsonPart phase = json_part_path(body, "status", "phase", NULL);
     JsonPart ref = json_part_get(spec, "claimRef");
-    const char *namespace = text_at(strings, ref, "namespace"),
-               *name = text_at(strings, ref, "name");
+    const char *namespace = body_facts_text_at(strings, ref, "namespace"),
+               *name = body_facts_text_at(strings, ref, "name");
 
     if (namespace != NULL && name != NULL)
         self->claim = strings_internf(strings, "%s/%s", namespace, name);
-    self->driver = text_at(strings, json_part_get(spec, "csi"), "driver");
+    self->driver = body_facts_text_at(strings, json_part_get(spec, "csi"), "driver");
     self->capacity_bytes = bytes_at(spec, "capacity");
     self->facts |= fact_if(json_part_is(phase, "Bound"), FACT_BOUND) |
                    fact_if(json_part_is(phase, "Released"), FACT_RELEASED);
@@ -186,7 +188,7 @@ read_attachment(BodyFacts *self, JsonPart body, Strings *strings)
 {
     JsonPart attached = json_part_path(body, "status", "attached", NULL);
 
-    self->node = text_at(strings, json_part_get(body, "spec"), "nodeName");
+    self->node = body_facts_text_at(strings, json_part_get(body, "spec"), "nodeName");
     self->volume = body_intern(strings, json_part_string(json_part_path(
                                             body, "spec", "source", "persistentVolumeName", NULL)));
     self->facts |= fact_if(attached.at != NULL && *attached.at == 't', FACT_ATTACHED);
@@ -208,7 +210,7 @@ body_facts_read(BodyFacts *self, const WriteKind *kind, JsonPart body, Strings *
         read_claim(self, body, strings);
         return;
     case RECORDED_VOLUME:
-        read_volume(self, body, strings);
+        body_facts_read_volume(self, body, strings);
         return;
     case RECORDED_ATTACHMENT:
         read_attachment(self, body, strings);

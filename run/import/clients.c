@@ -131,7 +131,7 @@ tell_controller(Senders *self, const char *user, const char *agent)
 }
 
 static Sender
-tell(Senders *self, const char *user, const char *agent)
+clients_tell(Senders *self, const char *user, const char *agent)
 {
     g_autofree char *program = g_strndup(agent, strcspn(agent, "/ "));
     const KnownClient *known = find_known(programs, G_N_ELEMENTS(programs), program);
@@ -166,7 +166,7 @@ senders_find(Senders *self, const char *user, gsize n_user, const char *agent, g
 
     g_autofree char *user_text = g_strndup(user, n_user), *agent_text = g_strndup(agent, n_agent);
     sender = g_new(Sender, 1);
-    *sender = tell(self, user_text, agent_text);
+    *sender = clients_tell(self, user_text, agent_text);
     g_hash_table_insert(self->by_words, g_strdup(self->words->str), sender);
     return sender;
 }

@@ -44,10 +44,10 @@ typedef struct {
     gboolean has_attach;
     unsigned n_nodes;  /* that it runs on */
     gboolean is_known; /* a profile fits its name */
-} Finding;
+} DriversFinding;
 
 static const char *
-text_at(const json_t *object, const char *path)
+drivers_text_at(const json_t *object, const char *path)
 {
     return json_string_value(json_path_get(object, path));
 }
@@ -68,7 +68,7 @@ add_csi_node(GHashTable *names, const json_t *node)
     gsize i;
 
     json_array_foreach(drivers, i, driver) {
-        add_name(names, text_at(driver, "name"));
+        add_name(names, drivers_text_at(driver, "name"));
     }
 }
 
@@ -80,9 +80,9 @@ is_in_tree(const char *provisioner)
 }
 
 static void
-add_class(GHashTable *names, const json_t *class, ImportReport *report)
+drivers_add_class(GHashTable *names, const json_t *class, ImportReport *report)
 {
-    const char *provisioner = text_at(class, "provisioner");
+    const char *provisioner = drivers_text_at(class, "provisioner");
 
     if (!is_in_tree(provisioner) && provisioner != NULL && strchr(provisioner, '/') != NULL)
         import_report_count(report, REPORT_LEFT_OUT,
@@ -98,7 +98,7 @@ add_class(GHashTable *names, const json_t *class, ImportReport *report)
 }
 
 static int
-compare_names(const void *a, const void *b)
+drivers_compare_names(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -120,16 +120,16 @@ find_names(const Dump *dump, ImportReport *report)
         else if (strcmp(kind, "CSINode") == 0)
             add_csi_node(names, object);
         else if (strcmp(kind, "StorageClass") == 0)
-            add_class(names, object, report);
+            drivers_add_class(names, object, report);
         else if (strcmp(kind, "PersistentVolume") == 0)
-            add_name(names, text_at(object, "spec.csi.driver"));
+            add_name(names, drivers_text_at(object, "spec.csi.driver"));
         else if (strcmp(kind, "VolumeAttachment") == 0)
-            add_name(names, text_at(object, "spec.attacher"));
+            add_name(names, drivers_text_at(object, "spec.attacher"));
     }
     g_hash_table_iter_init(&iter, names); /* sorted below */
     while (g_hash_table_iter_next(&iter, &name, NULL))
         g_ptr_array_add(sorted, name);
-    g_ptr_array_sort(sorted, compare_names);
+    g_ptr_array_sort(sorted, drivers_compare_names);
     return sorted;
 }
 
@@ -137,7 +137,7 @@ find_names(const Dump *dump, ImportReport *report)
 
 /* Whether @name is @known, or an operator's prefix stands before it. */
 static gboolean
-is_named(const char *name, const char *known)
+drivers_is_named(const char *name, const char *known)
 {
     gsize length = strlen(name), tail = strlen(known);
 
@@ -145,12 +145,12 @@ is_named(const char *name, const char *known)
 }
 
 static void
-find_profile(Finding *self)
+find_profile(DriversFinding *self)
 {
     const char *profile = "generic";
 
     for (unsigned i = 0; i < G_N_ELEMENTS(profiles) && !self->is_known; i++) {
-        self->is_known = is_named(self->name, profiles[i].driver);
+        self->is_known = drivers_is_named(self->name, profiles[i].driver);
         if (self->is_known)
             profile = profiles[i].profile;
     }
@@ -163,13 +163,13 @@ find_profile(Finding *self)
 
 /* The driver's entry in a CSINode. */
 static const json_t *
-find_on_node(const Finding *self, const json_t *node)
+find_on_node(const DriversFinding *self, const json_t *node)
 {
     const json_t *drivers = json_path_get(node, "spec.drivers"), *driver;
     gsize i;
 
     json_array_foreach(drivers, i, driver) {
-        if (g_strcmp0(text_at(driver, "name"), self->name) == 0)
+        if (g_strcmp0(drivers_text_at(driver, "name"), self->name) == 0)
             return driver;
     }
     return NULL;
@@ -192,7 +192,7 @@ add_keys(json_t *keys, const json_t *entry)
 }
 
 static void
-set_topology(Finding *self, json_t *keys)
+set_topology(DriversFinding *self, json_t *keys)
 {
     for (gsize i = json_array_size(keys); i-- > 0;) {
         const char *key = json_string_value(json_array_get(keys, i));
@@ -212,7 +212,7 @@ set_topology(Finding *self, json_t *keys)
 
 /* Topology and limits, as the kubelets wrote them into the CSINodes. */
 static void
-find_nodes(Finding *self)
+find_nodes(DriversFinding *self)
 {
     json_auto_t *keys = json_array();
     const json_t *node;
@@ -253,20 +253,20 @@ find_nodes(Finding *self)
 }
 
 static gboolean
-has_snapshots(const Finding *self)
+has_snapshots(const DriversFinding *self)
 {
     const json_t *class;
     guint i = 0;
 
     while ((class = dump_next(self->dump, "VolumeSnapshotClass", &i)) != NULL)
-        if (g_strcmp0(text_at(class, "driver"), self->name) == 0)
+        if (g_strcmp0(drivers_text_at(class, "driver"), self->name) == 0)
             return TRUE;
     return FALSE;
 }
 
 /* What most drivers can, and what the objects show. A profile may know more. */
 static void
-find_capabilities(Finding *self)
+find_capabilities(DriversFinding *self)
 {
     gboolean snapshots = has_snapshots(self);
     gboolean capacity = json_is_true(json_path_get(self->csi, "spec.storageCapacity"));
@@ -291,7 +291,7 @@ find_capabilities(Finding *self)
 /* ---- Room ---- */
 
 static int64_t
-quantity_of(const json_t *value)
+drivers_quantity_of(const json_t *value)
 {
     const char *text = json_string_value(value);
     int64_t bytes = 0;
@@ -307,8 +307,9 @@ term_allows(const json_t *term, const json_t *segments)
     gsize i, j;
 
     json_array_foreach(expressions, i, expression) {
-        const json_t *segment = json_object_get(
-            segments, text_at(expression, "key") != NULL ? text_at(expression, "key") : "");
+        const json_t *segment = json_object_get(segments, drivers_text_at(expression, "key") != NULL
+                                                              ? drivers_text_at(expression, "key")
+                                                              : "");
         gboolean found = segment == NULL;
         json_array_foreach(json_object_get(expression, "values"), j, value) {
             found = found || json_equal(segment, value);
@@ -335,25 +336,25 @@ is_in_place(const json_t *volume, const json_t *segments)
 
 /* The room that the driver's volumes take there. */
 static int64_t
-taken_in(const Finding *self, const json_t *segments)
+taken_in(const DriversFinding *self, const json_t *segments)
 {
     const json_t *volume;
     int64_t bytes = 0;
     guint i = 0;
 
     while ((volume = dump_next(self->dump, "PersistentVolume", &i)) != NULL)
-        if (g_strcmp0(text_at(volume, "spec.csi.driver"), self->name) == 0 &&
+        if (g_strcmp0(drivers_text_at(volume, "spec.csi.driver"), self->name) == 0 &&
             is_in_place(volume, segments))
-            bytes += quantity_of(json_path_get(volume, "spec.capacity.storage"));
+            bytes += drivers_quantity_of(json_path_get(volume, "spec.capacity.storage"));
     return bytes;
 }
 
 static gboolean
-is_class_of_driver(const Finding *self, const char *name)
+is_class_of_driver(const DriversFinding *self, const char *name)
 {
     const json_t *class = name != NULL ? dump_find(self->dump, "StorageClass", NULL, name) : NULL;
 
-    return class != NULL && g_strcmp0(text_at(class, "provisioner"), self->name) == 0;
+    return class != NULL && g_strcmp0(drivers_text_at(class, "provisioner"), self->name) == 0;
 }
 
 /* The pool of that place. Returns: (borrowed) */
@@ -375,7 +376,7 @@ get_pool(json_t *pools, const json_t *segments)
 /* CSIStorageCapacity has what is free, by class and place; a pool has all the room, and several
  * classes of a driver share it. */
 static void
-find_room(Finding *self)
+find_room(DriversFinding *self)
 {
     json_t *pools = json_array(), *pool;
     const json_t *object;
@@ -385,12 +386,12 @@ find_room(Finding *self)
     while ((object = dump_next(self->dump, "CSIStorageCapacity", &i)) != NULL) {
         const json_t *segments = json_path_get(object, "nodeTopology.matchLabels");
         const json_t *free_room = json_object_get(object, "capacity");
-        if (!is_class_of_driver(self, text_at(object, "storageClassName")) ||
+        if (!is_class_of_driver(self, drivers_text_at(object, "storageClassName")) ||
             !json_is_object(segments) || free_room == NULL)
             continue;
         pool = get_pool(pools, segments);
         json_int_t bytes = MAX(json_integer_value(json_object_get(pool, "capacity")),
-                               (json_int_t)quantity_of(free_room));
+                               (json_int_t)drivers_quantity_of(free_room));
         json_object_set_new(pool, "capacity", json_integer(bytes));
     }
     json_array_foreach(pools, j, pool) {
@@ -416,7 +417,7 @@ drivers_of_dump(const Dump *dump, ImportReport *report)
     json_t *drivers = json_array();
 
     for (unsigned i = 0; i < names->len; i++) {
-        Finding self = {.dump = dump, .report = report, .name = names->pdata[i]};
+        DriversFinding self = {.dump = dump, .report = report, .name = names->pdata[i]};
         self.csi = dump_find(dump, "CSIDriver", NULL, self.name);
         self.has_attach = !json_is_false(json_path_get(self.csi, "spec.attachRequired"));
         self.driver = json_pack("{s:s}", "name", self.name);

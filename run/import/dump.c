@@ -21,7 +21,7 @@ typedef struct {
     GArray *bare_lines; /* of unsigned */
     char newest[32];    /* of the time stamps, as text: only newer ones are parsed */
     gboolean in_folder; /* the dump is a folder of files */
-} Reading;
+} DumpReading;
 
 /* ---- One dump ---- */
 
@@ -133,7 +133,7 @@ dump_add(Dump *self, json_t *object)
 /* ---- Time stamps ---- */
 
 static void
-see_instant(Reading *self, const char *text, SimTime time)
+see_instant(DumpReading *self, const char *text, SimTime time)
 {
     if (self->dump->newest != TIME_UNSET && time <= self->dump->newest)
         return;
@@ -143,7 +143,7 @@ see_instant(Reading *self, const char *text, SimTime time)
 
 /* Text in UTC compares as the times do, up to the seconds. */
 static void
-see_time(Reading *self, const json_t *value)
+see_time(DumpReading *self, const json_t *value)
 {
     const char *text = json_string_value(value);
     SimTime time;
@@ -154,14 +154,14 @@ see_time(Reading *self, const json_t *value)
 }
 
 static void
-see_times(Reading *self, const json_t *parent, const char *const *members)
+see_times(DumpReading *self, const json_t *parent, const char *const *members)
 {
     for (; *members != NULL; members++)
         see_time(self, json_object_get(parent, *members));
 }
 
 static void
-see_items(Reading *self, const json_t *list, const char *const *members)
+see_items(DumpReading *self, const json_t *list, const char *const *members)
 {
     for (gsize i = 0; i < json_array_size(list); i++)
         see_times(self, json_array_get(list, i), members);
@@ -169,7 +169,7 @@ see_items(Reading *self, const json_t *list, const char *const *members)
 
 /* A deletionTimestamp lies ahead of the request by the grace period. */
 static void
-see_deletion(Reading *self, const json_t *metadata)
+see_deletion(DumpReading *self, const json_t *metadata)
 {
     const char *text = json_string_value(json_object_get(metadata, "deletionTimestamp"));
     SimTime time;
@@ -185,7 +185,7 @@ see_deletion(Reading *self, const json_t *metadata)
 
 /* managedFields tell when something last changed, even if no condition does. */
 static void
-see_object_times(Reading *self, const json_t *object)
+see_object_times(DumpReading *self, const json_t *object)
 {
     static const char *const of_metadata[] = {"creationTimestamp", NULL};
     static const char *const of_managers[] = {"time", NULL};
@@ -215,7 +215,7 @@ version_of(const json_t *object)
 }
 
 static void
-see_version(Reading *self, const json_t *object)
+see_version(DumpReading *self, const json_t *object)
 {
     self->dump->resource_version = MAX(self->dump->resource_version, version_of(object));
 }
@@ -223,14 +223,14 @@ see_version(Reading *self, const json_t *object)
 /* ---- Objects ---- */
 
 static gboolean
-fail(const Reading *self, unsigned line, const char *message, GError **error)
+dump_fail(const DumpReading *self, unsigned line, const char *message, GError **error)
 {
     g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID, "%s:%u: %s", self->file, line, message);
     return FALSE;
 }
 
 static void
-leave_out(Reading *self, const char *reason, const json_t *object, unsigned line)
+leave_out(DumpReading *self, const char *reason, const json_t *object, unsigned line)
 {
     const char *namespace = dump_meta(object, "namespace");
     g_autofree char *base = g_path_get_basename(self->file);
@@ -243,7 +243,7 @@ leave_out(Reading *self, const char *reason, const json_t *object, unsigned line
 
 /* Kinds that no model knows. */
 static void
-leave_out_kind(Reading *self, const json_t *object)
+leave_out_kind(DumpReading *self, const json_t *object)
 {
     const char *kind = dump_kind(object);
     const char *version = json_string_value(json_object_get(object, "apiVersion"));
@@ -289,7 +289,7 @@ take_newer(Dump *self, json_t *object)
 
 /* Returns: why the object is not taken; NULL: it is new */
 static const char *
-find_twin(const Reading *self, const json_t *object)
+find_twin(const DumpReading *self, const json_t *object)
 {
     const char *uid = dump_meta(object, "uid");
     const json_t *twin = dump_find(self->dump, dump_kind(object), dump_meta(object, "namespace"),
@@ -316,7 +316,7 @@ complete_namespace(json_t *object, ObjectKind kind)
 
 /* @object: owned */
 static void
-take_object(Reading *self, json_t *object, unsigned line)
+take_object(DumpReading *self, json_t *object, unsigned line)
 {
     const char *version = json_string_value(json_object_get(object, "apiVersion"));
     const char *twin = find_twin(self, object);
@@ -346,22 +346,22 @@ take_object(Reading *self, json_t *object, unsigned line)
     json_decref(object);
 }
 
-static gboolean take(Reading *self, json_t *value, unsigned line, GError **error);
+static gboolean dump_take(DumpReading *self, json_t *value, unsigned line, GError **error);
 
 static gboolean
-take_items(Reading *self, const json_t *list, unsigned line, GError **error)
+take_items(DumpReading *self, const json_t *list, unsigned line, GError **error)
 {
     const json_t *items = json_object_get(list, "items");
 
     for (gsize i = 0; i < json_array_size(items); i++)
-        if (!take(self, json_incref(json_array_get(items, i)), line, error))
+        if (!dump_take(self, json_incref(json_array_get(items, i)), line, error))
             return FALSE;
     return TRUE;
 }
 
 /* Takes the items before, whose kind only their list has: `kubectl get --raw` prints it so. */
 static gboolean
-end_list(Reading *self, const json_t *list, GError **error)
+end_list(DumpReading *self, const json_t *list, GError **error)
 {
     const char *kind = dump_kind(list);
     g_autofree char *of =
@@ -371,13 +371,14 @@ end_list(Reading *self, const json_t *list, GError **error)
     json_t *version = json_object_get(list, "apiVersion");
 
     if (self->bare->len > 0 && (of == NULL || version == NULL))
-        return fail(self, g_array_index(self->bare_lines, unsigned, 0),
-                    "has no kind: not an object of Kubernetes", error);
+        return dump_fail(self, g_array_index(self->bare_lines, unsigned, 0),
+                         "has no kind: not an object of Kubernetes", error);
     for (unsigned i = 0; i < self->bare->len; i++) {
         json_t *object = self->bare->pdata[i];
         json_object_set_new(object, "kind", json_string(of));
         json_object_set(object, "apiVersion", version);
-        if (!take(self, json_incref(object), g_array_index(self->bare_lines, unsigned, i), error))
+        if (!dump_take(self, json_incref(object), g_array_index(self->bare_lines, unsigned, i),
+                       error))
             return FALSE;
     }
     g_ptr_array_set_size(self->bare, 0);
@@ -395,27 +396,27 @@ is_audit_event(const json_t *object)
 
 /* @value: owned */
 static gboolean
-take(Reading *self, json_t *value, unsigned line, GError **error)
+dump_take(DumpReading *self, json_t *value, unsigned line, GError **error)
 {
     json_auto_t *object = value;
     const char *kind = dump_kind(object);
 
     if (!json_is_object(object))
-        return fail(self, line, "expected an object of Kubernetes", error);
+        return dump_fail(self, line, "expected an object of Kubernetes", error);
     if (kind == NULL && json_is_object(json_object_get(object, "metadata"))) {
         g_ptr_array_add(self->bare, json_incref(object));
         g_array_append_val(self->bare_lines, line);
         return TRUE;
     }
     if (kind == NULL)
-        return fail(self, line, "has no kind: not an object of Kubernetes", error);
+        return dump_fail(self, line, "has no kind: not an object of Kubernetes", error);
     if (g_str_has_suffix(kind, "List") && json_is_array(json_object_get(object, "items")))
         return take_items(self, object, line, error) && end_list(self, object, error);
     const char *name = dump_meta(object, "name");
     if (name == NULL && is_audit_event(object))
-        return fail(self, line, "is an audit log, no dump: give it with --audit", error);
+        return dump_fail(self, line, "is an audit log, no dump: give it with --audit", error);
     if (name == NULL || *name == '\0')
-        return fail(self, line, "the object has no metadata.name", error);
+        return dump_fail(self, line, "the object has no metadata.name", error);
     take_object(self, json_incref(object), line);
     return TRUE;
 }
@@ -423,7 +424,7 @@ take(Reading *self, json_t *value, unsigned line, GError **error)
 static gboolean
 take_item(void *data, json_t *value, unsigned line, GError **error)
 {
-    return take(data, value, line, error);
+    return dump_take(data, value, line, error);
 }
 
 static gboolean
@@ -436,19 +437,19 @@ take_list_end(void *data, const json_t *list, unsigned line, GError **error)
 /* ---- Files ---- */
 
 static void
-keep_fault(
+dump_keep_fault(
     void *data, const YamlPosition *at, const char *path, const char *message, const char *hint)
 {
     file_faults_add(data, at, path, message, hint);
 }
 
 static gboolean
-read_yaml(Reading *self, const GString *text, GError **error)
+read_yaml(DumpReading *self, const GString *text, GError **error)
 {
     g_autoptr(YamlPositions) positions = yaml_positions_new();
     g_autoptr(GPtrArray) faults = g_ptr_array_new_with_free_func((GDestroyNotify)file_fault_free);
     g_autoptr(GPtrArray) documents = g_ptr_array_new_with_free_func(unref_json);
-    const YamlReport report = {keep_fault, faults};
+    const YamlReport report = {dump_keep_fault, faults};
 
     if (!yaml_read(positions, self->file, text->str, text->len, &report, documents)) {
         g_autofree char *first = file_fault_text(faults->pdata[0]);
@@ -461,13 +462,13 @@ read_yaml(Reading *self, const GString *text, GError **error)
         const json_t *items = json_object_get(document, "items");
         yaml_positions_find(positions, document, &at);
         if (!json_is_array(items)) {
-            if (!take(self, json_incref(document), at.line, error))
+            if (!dump_take(self, json_incref(document), at.line, error))
                 return FALSE;
             continue;
         }
         for (gsize j = 0; j < json_array_size(items); j++) {
             yaml_positions_item(positions, items, j, &at);
-            if (!take(self, json_incref(json_array_get(items, j)), at.line, error))
+            if (!dump_take(self, json_incref(json_array_get(items, j)), at.line, error))
                 return FALSE;
         }
         if (!end_list(self, document, error))
@@ -487,7 +488,7 @@ first_character(const char *text, gssize n)
 }
 
 static gboolean
-read_text(Reading *self, PackedFile *file, GError **error)
+dump_read_text(DumpReading *self, PackedFile *file, GError **error)
 {
     const JsonItemsSeen seen = {take_item, take_list_end, self};
     g_autoptr(JsonItems) items = json_items_new(self->file, &seen);
@@ -502,7 +503,7 @@ read_text(Reading *self, PackedFile *file, GError **error)
         if (first == '\0')
             first = first_character(text, n);
         if (yaml->len > INPUT_BYTES_MAX)
-            return fail(self, 1, "more than 1 GiB of YAML: print it as JSON", error);
+            return dump_fail(self, 1, "more than 1 GiB of YAML: print it as JSON", error);
         if (first != '{' && first != '[')
             g_string_append_len(yaml, text, n);
         else if (!json_items_feed(items, text, (gsize)n, error))
@@ -511,7 +512,7 @@ read_text(Reading *self, PackedFile *file, GError **error)
     if (n < 0 || !json_items_end(items, error))
         return FALSE;
     if (first == '\0')
-        return fail(self, 1, "the file is empty", error);
+        return dump_fail(self, 1, "the file is empty", error);
     return yaml->len == 0 || read_yaml(self, yaml, error);
 }
 
@@ -519,16 +520,16 @@ static gboolean
 read_into(Dump *dump, const char *path, gboolean in_folder, ImportReport *report, GError **error)
 {
     g_autoptr(PackedFile) file = packed_file_open(path, error);
-    Reading self = {.file = path, .report = report, .dump = dump, .in_folder = in_folder};
+    DumpReading self = {.file = path, .report = report, .dump = dump, .in_folder = in_folder};
 
     if (file == NULL)
         return FALSE;
     self.bare = g_ptr_array_new_with_free_func(unref_json);
     self.bare_lines = g_array_new(FALSE, FALSE, sizeof(unsigned));
-    gboolean is_good = read_text(&self, file, error);
+    gboolean is_good = dump_read_text(&self, file, error);
     if (is_good && self.bare->len > 0)
-        is_good = fail(&self, g_array_index(self.bare_lines, unsigned, 0),
-                       "has no kind: not an object of Kubernetes", error);
+        is_good = dump_fail(&self, g_array_index(self.bare_lines, unsigned, 0),
+                            "has no kind: not an object of Kubernetes", error);
     g_ptr_array_unref(self.bare);
     g_array_unref(self.bare_lines);
     return is_good;
@@ -553,7 +554,7 @@ may_have_objects(const char *name)
 }
 
 static int
-compare_texts(const void *a, const void *b)
+dump_compare_texts(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -587,7 +588,7 @@ read_folder(Dump *dump, const char *folder, ImportReport *report, GError **error
 
     if (!list_files(folder, paths, error))
         return FALSE;
-    g_ptr_array_sort(paths, compare_texts);
+    g_ptr_array_sort(paths, dump_compare_texts);
     for (unsigned i = 0; i < paths->len; i++) {
         GError *fault = NULL;
         if (read_into(dump, paths->pdata[i], TRUE, report, &fault))
@@ -613,7 +614,7 @@ read_folder(Dump *dump, const char *folder, ImportReport *report, GError **error
 
 /* Returns: (owned): NULL with an error */
 static Dump *
-read_file(const char *path, ImportReport *report, GError **error)
+dump_read_file(const char *path, ImportReport *report, GError **error)
 {
     Dump *dump = dump_new(path);
 
@@ -758,7 +759,7 @@ dumps_read(const char *const *files, ImportReport *report, GError **error)
     g_autoptr(GPtrArray) read = g_ptr_array_new_with_free_func(dump_free_or_nothing);
 
     for (; *files != NULL; files++) {
-        Dump *dump = read_file(*files, report, error);
+        Dump *dump = dump_read_file(*files, report, error);
         if (dump == NULL)
             return NULL;
         g_ptr_array_add(read, dump);

@@ -29,18 +29,18 @@ since(SimTime at, SimTime start)
 }
 
 static double
-seconds(SimTime at, SimTime start)
+found_faults_seconds(SimTime at, SimTime start)
 {
     return (double)(at - start) / (double)SIM_SECOND;
 }
 
 /* ---- Processes ---- */
 
-static const ProcessSeen *
+static const ProcessWrites *
 find_kubelet(const Writes *writes, const char *node)
 {
     for (unsigned i = 0; i < writes->processes->len; i++) {
-        const ProcessSeen *seen = writes->processes->pdata[i];
+        const ProcessWrites *seen = writes->processes->pdata[i];
         if (g_strcmp0(seen->node, node) == 0)
             return seen;
     }
@@ -49,7 +49,7 @@ find_kubelet(const Writes *writes, const char *node)
 
 /* The last request before @at, and the first from then on. TIME_UNSET: none */
 static void
-find_silence(const ProcessSeen *seen, SimTime at, SimTime *last, SimTime *next)
+find_silence(const ProcessWrites *seen, SimTime at, SimTime *last, SimTime *next)
 {
     *last = *next = TIME_UNSET;
     for (unsigned i = 0; i < seen->requests->len && *next == TIME_UNSET; i++) {
@@ -62,7 +62,7 @@ find_silence(const ProcessSeen *seen, SimTime at, SimTime *last, SimTime *next)
  * or without network, closes nothing: the API server finds out later. Returns: TIME_UNSET: no watch
  * ended within [@from, @until] */
 static SimTime
-find_death(const ProcessSeen *seen, SimTime from, SimTime until)
+find_death(const ProcessWrites *seen, SimTime from, SimTime until)
 {
     for (unsigned i = 0; i < seen->ends->len; i++) {
         SimTime end = g_array_index(seen->ends, SimTime, i);
@@ -73,7 +73,7 @@ find_death(const ProcessSeen *seen, SimTime from, SimTime until)
 }
 
 static void
-add_outage(json_t *faults, const Write *write, const ProcessSeen *seen, SimTime start)
+add_outage(json_t *faults, const RecordedWrite *write, const ProcessWrites *seen, SimTime start)
 {
     SimTime last, next, from = write->at - SILENCE_UNTIL_NOT_READY;
 
@@ -82,7 +82,8 @@ add_outage(json_t *faults, const Write *write, const ProcessSeen *seen, SimTime 
     from = MAX(death != TIME_UNSET ? death : MAX(from, last), start);
     g_autofree char *evidence = g_strdup_printf(
         "the node was NotReady at %.1f s; its kubelet's last request before was at %.1f s",
-        seconds(write->at, start), last == TIME_UNSET ? 0 : seconds(last, start));
+        found_faults_seconds(write->at, start),
+        last == TIME_UNSET ? 0 : found_faults_seconds(last, start));
     json_t *item = json_pack("{s:s, s:o, s:s, s:s}", "#", evidence, "at", since(from, start), "do",
                              "stop-kubelet", "node", write->name);
     if (next != TIME_UNSET)
@@ -91,7 +92,7 @@ add_outage(json_t *faults, const Write *write, const ProcessSeen *seen, SimTime 
 }
 
 static gboolean
-is_not_ready(const Write *write)
+is_not_ready(const RecordedWrite *write)
 {
     return write->kind->model == KIND_NODE && write->code < 400 && write->name != NULL &&
            g_str_equal(write->sender->name, "node-controller") &&
@@ -102,7 +103,7 @@ is_not_ready(const Write *write)
  * replica becomes the leader. */
 static void
 add_restart(json_t *faults,
-            const ProcessSeen *seen,
+            const ProcessWrites *seen,
             const char *driver,
             SimTime at,
             unsigned n,
@@ -115,9 +116,11 @@ add_restart(json_t *faults,
         return;
     SimTime death = find_death(seen, last, at);
     last = MAX(death != TIME_UNSET ? death : last, start);
-    g_autofree char *evidence = g_strdup_printf(
-        "it read %u kinds of objects anew at %.1f s; its last %s at %.1f s", n, seconds(at, start),
-        death != TIME_UNSET ? "watch before ended" : "request before was", seconds(last, start));
+    g_autofree char *evidence =
+        g_strdup_printf("it read %u kinds of objects anew at %.1f s; its last %s at %.1f s", n,
+                        found_faults_seconds(at, start),
+                        death != TIME_UNSET ? "watch before ended" : "request before was",
+                        found_faults_seconds(last, start));
     json_t *item = json_pack(
         "{s:s, s:o, s:s, s:s, s:o}", "#", evidence, "at", since(last, start), "do",
         seen->node != NULL ? "stop-kubelet" : "crash", seen->node != NULL ? "node" : "component",
@@ -130,7 +133,7 @@ add_restart(json_t *faults,
 /* Whether a process has no requests before it starts but those of the seconds in which it waits for
  * its election. */
 static gboolean
-begins_with(const ProcessSeen *seen, SimTime at)
+begins_with(const ProcessWrites *seen, SimTime at)
 {
     return g_array_index(seen->requests, SimTime, 0) > at - START_LASTS;
 }
@@ -138,7 +141,7 @@ begins_with(const ProcessSeen *seen, SimTime at)
 /* @outages: ends of outages, which explain a start */
 static void
 find_restarts(json_t *faults,
-              const ProcessSeen *seen,
+              const ProcessWrites *seen,
               const char *driver,
               SimTime start,
               const GArray *outages)
@@ -160,15 +163,15 @@ find_restarts(json_t *faults,
     }
 }
 
-/* The ends of the outages of a node. @not_ready: of Write. (owned) */
+/* The ends of the outages of a node. @not_ready: of RecordedWrite. (owned) */
 static GArray *
-outage_ends(const GPtrArray *not_ready, const ProcessSeen *seen)
+outage_ends(const GPtrArray *not_ready, const ProcessWrites *seen)
 {
     GArray *ends = g_array_new(FALSE, FALSE, sizeof(SimTime));
     SimTime last, next;
 
     for (unsigned i = 0; i < not_ready->len; i++) {
-        const Write *write = not_ready->pdata[i];
+        const RecordedWrite *write = not_ready->pdata[i];
         if (g_strcmp0(write->name, seen->node) != 0)
             continue;
         find_silence(seen, write->at, &last, &next);
@@ -237,12 +240,12 @@ found_outages(const Writes *writes,
     g_autoptr(GPtrArray) not_ready = g_ptr_array_new();
 
     for (unsigned i = 0; i < writes->writes->len; i++) {
-        const Write *write = writes->writes->pdata[i];
+        const RecordedWrite *write = writes->writes->pdata[i];
         if (!is_not_ready(write) || write->at < start)
             continue;
         g_ptr_array_add(not_ready, (void *)write);
-        const ProcessSeen *seen = find_kubelet(writes, write->name);
-        const Write *before = g_hash_table_lookup(seen_at, write->name);
+        const ProcessWrites *seen = find_kubelet(writes, write->name);
+        const RecordedWrite *before = g_hash_table_lookup(seen_at, write->name);
         g_hash_table_insert(seen_at, (char *)write->name, (void *)write);
         if (seen == NULL || (before != NULL && write->at < before->at + SIM_MINUTE))
             continue;
@@ -254,7 +257,7 @@ found_outages(const Writes *writes,
     gsize n = json_array_size(faults);
     gboolean is_clear = n_drivers == 1; /* the log does not tell the drivers' sidecars apart */
     for (unsigned i = 0; i < writes->processes->len; i++) {
-        const ProcessSeen *seen = writes->processes->pdata[i];
+        const ProcessWrites *seen = writes->processes->pdata[i];
         const char *driver = NULL;
         if (!is_clear && g_str_has_prefix(seen->name, "external-") &&
             (driver = only_driver(first, seen->name)) == NULL)
@@ -370,9 +373,9 @@ phase(const Recorded *recorded, const DriverFailure *first, SimTime last, unsign
     g_autofree char *code = code_word(first->code);
 
     find_successes(recorded, first->method, begin, end, &before, &within);
-    g_autofree char *evidence =
-        g_strdup_printf("%u failures of %s from %.1f s to %.1f s (%s), %u successes meanwhile", n,
-                        first->method, seconds(begin, 0), seconds(end, 0), first->code, within);
+    g_autofree char *evidence = g_strdup_printf(
+        "%u failures of %s from %.1f s to %.1f s (%s), %u successes meanwhile", n, first->method,
+        found_faults_seconds(begin, 0), found_faults_seconds(end, 0), first->code, within);
     json_t *item = json_pack("{s:s, s:s, s:s, s:o, s:o}", "#", evidence, "method", first->method,
                              "code", code, "from", since(MAX(before, begin - PHASE_LEAD), 0),
                              "until", since(end + SIM_SECOND, 0));
@@ -388,7 +391,7 @@ set_drivers(const Writes *writes, const Dump *first)
     g_autoptr(GHashTable) drivers = g_hash_table_new(g_str_hash, g_str_equal);
 
     for (unsigned i = 0; i < writes->writes->len; i++) {
-        const Write *write = writes->writes->pdata[i];
+        const RecordedWrite *write = writes->writes->pdata[i];
         if (write->body.driver != NULL && write->name != NULL)
             g_hash_table_insert(drivers, (char *)write->name, (char *)write->body.driver);
     }

@@ -19,7 +19,7 @@ dump_at(const Guess *self, unsigned i)
 }
 
 static gboolean
-was_made_by(const json_t *object, const Write *write)
+was_made_by(const json_t *object, const RecordedWrite *write)
 {
     const char *text = dump_meta(object, "creationTimestamp");
     SimTime time;
@@ -28,7 +28,7 @@ was_made_by(const json_t *object, const Write *write)
 }
 
 gboolean
-guess_was_dumped(const Write *write, const Dump *dump)
+guess_was_dumped(const RecordedWrite *write, const Dump *dump)
 {
     const json_t *object = dump_find(dump, write->kind->class->kind, write->namespace, write->name);
 
@@ -36,7 +36,7 @@ guess_was_dumped(const Write *write, const Dump *dump)
 }
 
 static void
-say(const Guess *self, const char *reason, const Write *write)
+say(const Guess *self, const char *reason, const RecordedWrite *write)
 {
     g_autofree char *example = g_strdup_printf("%s %s%s%s", write->kind->class->kind,
                                                write->namespace != NULL ? write->namespace : "",
@@ -53,7 +53,7 @@ first_after(const GPtrArray *writes, SimTime at)
 
     while (low < high) {
         unsigned middle = low + (high - low) / 2;
-        if (((const Write *)writes->pdata[middle])->at <= at)
+        if (((const RecordedWrite *)writes->pdata[middle])->at <= at)
             low = middle + 1;
         else
             high = middle;
@@ -63,7 +63,7 @@ first_after(const GPtrArray *writes, SimTime at)
 
 /* Whether @other is about the same object as @write. */
 static gboolean
-is_same_object(const Write *write, const Write *other)
+is_same_object(const RecordedWrite *write, const RecordedWrite *other)
 {
     return other->kind == write->kind && other->name == write->name &&
            other->namespace == write->namespace;
@@ -88,13 +88,13 @@ name_pattern(const char *name)
 /* Whether a claim waited for a pod: the scheduler chose a node for it. @knows: (out): FALSE:
  * nothing happened to it */
 static gboolean
-waited_for_pod(const Guess *self, const Write *write, gboolean *knows)
+waited_for_pod(const Guess *self, const RecordedWrite *write, gboolean *knows)
 {
     const GPtrArray *writes = self->writes->writes;
 
     *knows = FALSE;
     for (unsigned i = first_after(writes, write->at); i < writes->len; i++) {
-        const Write *other = writes->pdata[i];
+        const RecordedWrite *other = writes->pdata[i];
         if (!is_same_object(write, other) || other->code >= 400)
             continue;
         if (g_str_equal(other->verb, "create") || g_str_equal(other->verb, "delete"))
@@ -109,7 +109,7 @@ waited_for_pod(const Guess *self, const Write *write, gboolean *knows)
 }
 
 static const json_t *
-class_of(const Guess *self, const json_t *claim)
+guess_class_of(const Guess *self, const json_t *claim)
 {
     const char *name =
         json_string_value(json_object_get(json_object_get(claim, "spec"), "storageClassName"));
@@ -130,7 +130,7 @@ class_waits(const json_t *class)
 /* An object of the same kind and namespace, and of a name that differs in its numbers only. Claims:
  * best one whose class waits for pods as the class of the lost claim did. */
 static const json_t *
-find_sibling(const Guess *self, const Write *write)
+find_sibling(const Guess *self, const RecordedWrite *write)
 {
     g_autofree char *wanted = name_pattern(write->name);
     const json_t *object, *found = NULL;
@@ -146,7 +146,7 @@ find_sibling(const Guess *self, const Write *write)
             if (!g_str_equal(pattern, wanted) ||
                 g_strcmp0(dump_meta(object, "namespace"), write->namespace) != 0)
                 continue;
-            if (!knows || class_waits(class_of(self, object)) == waited)
+            if (!knows || class_waits(guess_class_of(self, object)) == waited)
                 return object;
             found = object;
         }
@@ -155,9 +155,9 @@ find_sibling(const Guess *self, const Write *write)
 
 /* A class of the same provisioner that waits for pods, or does not, as the claim's class did. */
 static void
-set_class(const Guess *self, const Write *write, json_t *claim)
+guess_set_class(const Guess *self, const RecordedWrite *write, json_t *claim)
 {
-    const json_t *class = class_of(self, claim), *other;
+    const json_t *class = guess_class_of(self, claim), *other;
     gboolean knows, waited = waited_for_pod(self, write, &knows);
 
     if (!knows || class == NULL || class_waits(class) == waited)
@@ -203,7 +203,7 @@ renamed(const json_t *value, const char *from, const char *to)
 
 /* Drops what controllers added after the creation. */
 static void
-make_new(json_t *object, const Write *write)
+make_new(json_t *object, const RecordedWrite *write)
 {
     static const char *const marks[] = {
         "pv.kubernetes.io/bind-completed",
@@ -237,7 +237,7 @@ make_new(json_t *object, const Write *write)
 }
 
 static gboolean
-is_scaling(const Write *write)
+is_scaling(const RecordedWrite *write)
 {
     return write->sender->side == SENDER_OUTSIDE && write->code < 400 &&
            g_str_equal(write->subresource, "scale");
@@ -260,10 +260,10 @@ guess_clear(Guess *self)
 
 /* The next scaling of the same workload after @write; SIM_TIME_MAX: there is none. */
 static SimTime
-next_scaling(const Guess *self, const Write *write)
+next_scaling(const Guess *self, const RecordedWrite *write)
 {
     for (unsigned i = first_after(self->scalings, write->at); i < self->scalings->len; i++) {
-        const Write *other = self->scalings->pdata[i];
+        const RecordedWrite *other = self->scalings->pdata[i];
         if (is_same_object(write, other))
             return other->at;
     }
@@ -274,7 +274,7 @@ next_scaling(const Guess *self, const Write *write)
  * Of other workloads: how many pods were created. -1: none. @deleted: (out): the least number of a
  * pod that the StatefulSet deleted, or how many; -1: none */
 static int
-pods_made(const Guess *self, const Write *write, SimTime from, SimTime until, int *deleted)
+pods_made(const Guess *self, const RecordedWrite *write, SimTime from, SimTime until, int *deleted)
 {
     const GPtrArray *writes = self->writes->writes;
     gboolean is_set = write->kind->model == KIND_STATEFUL_SET;
@@ -283,7 +283,7 @@ pods_made(const Guess *self, const Write *write, SimTime from, SimTime until, in
 
     *deleted = -1;
     for (unsigned i = first_after(writes, from); i < writes->len; i++) {
-        const Write *pod = writes->pdata[i];
+        const RecordedWrite *pod = writes->pdata[i];
         gint64 number = 0;
         if (pod->at >= until)
             break;
@@ -307,7 +307,7 @@ pods_made(const Guess *self, const Write *write, SimTime from, SimTime until, in
 
 /* A dump that is younger than a scaling has the later number: count the pods before. */
 static void
-set_first_replicas(const Guess *self, const Write *write, json_t *object, const Dump *dump)
+set_first_replicas(const Guess *self, const RecordedWrite *write, json_t *object, const Dump *dump)
 {
     SimTime scaled = next_scaling(self, write);
     json_t *spec = json_object_get(object, "spec");
@@ -327,7 +327,7 @@ set_first_replicas(const Guess *self, const Write *write, json_t *object, const 
 
 /* Whether a change of a claim from outside asked for more: the resizer began to work. */
 static gboolean
-is_growth(const Guess *self, const Write *write)
+is_growth(const Guess *self, const RecordedWrite *write)
 {
     const GPtrArray *writes = self->writes->writes;
 
@@ -336,7 +336,7 @@ is_growth(const Guess *self, const Write *write)
         !(g_str_equal(write->verb, "patch") || g_str_equal(write->verb, "update")))
         return FALSE;
     for (unsigned i = first_after(writes, write->at); i < writes->len; i++) {
-        const Write *other = writes->pdata[i];
+        const RecordedWrite *other = writes->pdata[i];
         if (!is_same_object(write, other))
             continue;
         if (g_str_equal(other->sender->name, "external-resizer"))
@@ -359,7 +359,7 @@ is_same_size(const json_t *a, const json_t *b)
 /* A claim's size just after a request, when a dump shows what it came to after all: each growth is
  * taken to have doubled it. @until: the dump's time. NULL: the dump has no size. (owned) */
 static json_t *
-size_after(const Guess *self, const Write *write, const json_t *dumped, SimTime until)
+size_after(const Guess *self, const RecordedWrite *write, const json_t *dumped, SimTime until)
 {
     const GPtrArray *writes = self->writes->writes;
     const json_t *resources = json_object_get(json_object_get(dumped, "spec"), "resources");
@@ -371,7 +371,7 @@ size_after(const Guess *self, const Write *write, const json_t *dumped, SimTime 
     if (text == NULL || !quantity_parse(text, &bytes, NULL, NULL))
         return NULL;
     for (unsigned i = first_after(writes, write->at); i < writes->len; i++) {
-        const Write *other = writes->pdata[i];
+        const RecordedWrite *other = writes->pdata[i];
         if (other->at > until)
             break;
         if (is_same_object(write, other) && is_growth(self, other))
@@ -381,7 +381,7 @@ size_after(const Guess *self, const Write *write, const json_t *dumped, SimTime 
 }
 
 static void
-set_first_size(const Guess *self, const Write *write, json_t *object, const Dump *dump)
+set_first_size(const Guess *self, const RecordedWrite *write, json_t *object, const Dump *dump)
 {
     json_t *resources = json_object_get(json_object_get(object, "spec"), "resources");
     json_t *requests = json_object_get(resources, "requests");
@@ -396,7 +396,7 @@ set_first_size(const Guess *self, const Write *write, json_t *object, const Dump
 }
 
 json_t *
-guess_object(const Guess *self, const Write *write)
+guess_object(const Guess *self, const RecordedWrite *write)
 {
     const json_t *found = NULL;
     const Dump *dump = NULL;
@@ -427,7 +427,7 @@ guess_object(const Guess *self, const Write *write)
         }
         object = renamed(found, dump_meta(found, "name"), write->name);
         if (write->kind->model == KIND_CLAIM)
-            set_class(self, write, object);
+            guess_set_class(self, write, object);
         say(self, "Created objects as one of a like name in a dump", write);
     }
     make_new(object, write);
@@ -438,7 +438,7 @@ guess_object(const Guess *self, const Write *write)
 
 /* The first dump from @from on that has the object. */
 static const json_t *
-object_after(const Guess *self, const Write *write, SimTime from, SimTime *time)
+object_after(const Guess *self, const RecordedWrite *write, SimTime from, SimTime *time)
 {
     for (unsigned i = 0; i < self->dumps->len; i++) {
         const json_t *object =
@@ -453,7 +453,7 @@ object_after(const Guess *self, const Write *write, SimTime from, SimTime *time)
 
 /* The last dump before @until that has the object. */
 static const json_t *
-object_before(const Guess *self, const Write *write, SimTime until)
+object_before(const Guess *self, const RecordedWrite *write, SimTime until)
 {
     const json_t *found = NULL;
 
@@ -468,7 +468,7 @@ object_before(const Guess *self, const Write *write, SimTime until)
 /* The number of pods of a Deployment or ReplicaSet just before a request: in the first dump, with
  * later creations and deletions. */
 static int
-pods_before(const Guess *self, const Write *write)
+pods_before(const Guess *self, const RecordedWrite *write)
 {
     g_autoptr(GHashTable) pods = g_hash_table_new(g_str_hash, g_str_equal);
     const GPtrArray *writes = self->writes->writes;
@@ -480,7 +480,7 @@ pods_before(const Guess *self, const Write *write)
             g_str_has_prefix(dump_meta(dumped, "name"), prefix))
             g_hash_table_add(pods, (char *)dump_meta(dumped, "name"));
     for (unsigned i = 0; i < writes->len; i++) {
-        const Write *pod = writes->pdata[i];
+        const RecordedWrite *pod = writes->pdata[i];
         if (pod->at >= write->at)
             break;
         if (pod->kind->model != KIND_POD || pod->code >= 400 || pod->name == NULL ||
@@ -495,7 +495,7 @@ pods_before(const Guess *self, const Write *write)
 }
 
 int
-guess_replicas(const Guess *self, const Write *write)
+guess_replicas(const Guess *self, const RecordedWrite *write)
 {
     SimTime again = next_scaling(self, write), dumped;
     const json_t *after = object_after(self, write, write->at, &dumped);
@@ -534,7 +534,7 @@ own_taints(const json_t *taints)
 
 /* Fields of spec that people set: of workloads all. Replicas change by scaling, if there is any. */
 static json_t *
-own_fields(const Guess *self, const Write *write, const json_t *object)
+own_fields(const Guess *self, const RecordedWrite *write, const json_t *object)
 {
     static const char *const of_claims[] = {"resources", "volumeAttributesClassName", NULL};
     static const char *const of_nodes[] = {"unschedulable", NULL};
@@ -564,12 +564,12 @@ own_fields(const Guess *self, const Write *write, const json_t *object)
 /* Whether the volume controller writes the volume's status soon after a change: the volume was made
  * free for another claim. */
 static gboolean
-becomes_free(const Guess *self, const Write *write)
+becomes_free(const Guess *self, const RecordedWrite *write)
 {
     const GPtrArray *writes = self->writes->writes;
 
     for (unsigned i = first_after(writes, write->at); i < writes->len; i++) {
-        const Write *other = writes->pdata[i];
+        const RecordedWrite *other = writes->pdata[i];
         if (other->at > write->at + 2 * SIM_SECOND)
             break;
         if (is_same_object(write, other) &&
@@ -583,7 +583,7 @@ becomes_free(const Guess *self, const Write *write)
 /* Of volumes people change the policy, or drop the claim of a Released one. (owned); NULL: nothing
  * tells */
 static json_t *
-guess_volume_patch(const Guess *self, const Write *write)
+guess_volume_patch(const Guess *self, const RecordedWrite *write)
 {
     SimTime time;
     const json_t *before = object_before(self, write, write->at);
@@ -606,7 +606,7 @@ guess_volume_patch(const Guess *self, const Write *write)
 
 /* How often somebody outside had changed the node's mark before: kubectl turns it on and off. */
 static gboolean
-is_cordoned_before(const Guess *self, const Write *write)
+is_cordoned_before(const Guess *self, const RecordedWrite *write)
 {
     const GPtrArray *writes = self->writes->writes;
     const json_t *first = dump_find(dump_at(self, 0), "Node", NULL, write->name);
@@ -614,7 +614,7 @@ is_cordoned_before(const Guess *self, const Write *write)
         json_is_true(json_object_get(json_object_get(first, "spec"), "unschedulable"));
 
     for (unsigned i = 0; i < writes->len && writes->pdata[i] != write; i++) {
-        const Write *other = writes->pdata[i];
+        const RecordedWrite *other = writes->pdata[i];
         if (is_same_object(write, other) && other->at >= dump_at(self, 0)->newest &&
             other->sender == write->sender && g_str_equal(other->verb, "patch") &&
             *other->subresource == '\0' && other->code < 400 && *other->query == '\0')
@@ -624,7 +624,7 @@ is_cordoned_before(const Guess *self, const Write *write)
 }
 
 static json_t *
-guess_restart(const Guess *self, const Write *write, const char *reason)
+guess_restart(const Guess *self, const RecordedWrite *write, const char *reason)
 {
     char buffer[API_TIME_BUFFER];
 
@@ -636,7 +636,7 @@ guess_restart(const Guess *self, const Write *write, const char *reason)
 
 /* Whether the controllers began to replace pods after a change of a workload. */
 static gboolean
-rolls_out(const Guess *self, const Write *write)
+rolls_out(const Guess *self, const RecordedWrite *write)
 {
     const GPtrArray *writes = self->writes->writes;
     g_autofree char *prefix = g_strconcat(write->name, "-", NULL);
@@ -644,7 +644,7 @@ rolls_out(const Guess *self, const Write *write)
     const char *verb = made == KIND_POD ? "delete" : "create";
 
     for (unsigned i = first_after(writes, write->at); i < writes->len; i++) {
-        const Write *other = writes->pdata[i];
+        const RecordedWrite *other = writes->pdata[i];
         if (other->at > write->at + ROLLOUT_WITHIN)
             break;
         if (other->kind->model == made && other->code < 400 && other->name != NULL &&
@@ -657,7 +657,7 @@ rolls_out(const Guess *self, const Write *write)
 }
 
 static gboolean
-is_workload(const Write *write)
+is_workload(const RecordedWrite *write)
 {
     return write->kind->model == KIND_DEPLOYMENT || write->kind->model == KIND_STATEFUL_SET ||
            write->kind->model == KIND_DAEMON_SET;
@@ -665,7 +665,7 @@ is_workload(const Write *write)
 
 /* Of a claim that no dump before has. Returns: (owned): NULL: no dump after has it either */
 static json_t *
-guess_growth(const Guess *self, const Write *write)
+guess_growth(const Guess *self, const RecordedWrite *write)
 {
     SimTime time;
     const json_t *after = object_after(self, write, write->at, &time);
@@ -679,7 +679,7 @@ guess_growth(const Guess *self, const Write *write)
 
 /* Returns: (owned): NULL: the dumps show no change, or there are none */
 static json_t *
-dumped_change(const Guess *self, const Write *write)
+dumped_change(const Guess *self, const RecordedWrite *write)
 {
     SimTime time;
     const json_t *before = object_before(self, write, write->at);
@@ -695,7 +695,7 @@ dumped_change(const Guess *self, const Write *write)
 }
 
 json_t *
-guess_patch(const Guess *self, const Write *write)
+guess_patch(const Guess *self, const RecordedWrite *write)
 {
     gboolean is_kubectl = g_str_equal(write->sender->name, "kubectl");
     json_t *patch;

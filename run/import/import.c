@@ -161,7 +161,7 @@ refine_start(Import *self)
     if (self->options->start != NULL)
         return;
     for (unsigned i = 0; writes != NULL && i < writes->len; i++) {
-        const Write *write = writes->pdata[i];
+        const RecordedWrite *write = writes->pdata[i];
         if (write->resource_version > 0 && write->resource_version <= self->first->resource_version)
             last = MAX(last, write->at);
     }
@@ -204,7 +204,7 @@ add_audit(Import *self, GError **error)
 }
 
 static json_t *
-time_text(SimTime time)
+import_time_text(SimTime time)
 {
     char buffer[API_TIME_BUFFER];
 
@@ -375,7 +375,7 @@ make_spec(Import *self, GError **error)
     if (!add_audit(self, error))
         return FALSE;
     self->spec = json_object();
-    json_object_set_new(self->spec, "start", time_text(self->start));
+    json_object_set_new(self->spec, "start", import_time_text(self->start));
     json_object_set_new(self->spec, "until", duration_text(self->until));
     find_version(self);
     if (!add_timing(self, error))
@@ -413,7 +413,7 @@ write_scenario(const Import *self, const char *folder, GError **error)
 }
 
 static int
-append(const char *buffer, size_t size, void *data)
+import_append(const char *buffer, size_t size, void *data)
 {
     g_string_append_len(data, buffer, (gssize)size);
     return 0;
@@ -431,7 +431,7 @@ write_objects(const Import *self, const char *folder, GError **error)
 
     for (gsize i = 0; i < json_array_size(self->objects); i++) {
         g_string_append(text, i > 0 ? ",\n" : "");
-        json_dump_callback(json_array_get(self->objects, i), append, text, JSON_COMPACT);
+        json_dump_callback(json_array_get(self->objects, i), import_append, text, JSON_COMPACT);
     }
     g_string_append(text, "\n]}\n");
     if (!import_report_go_on(self->report, OBJECTS_FILE, error))
@@ -553,7 +553,7 @@ write_workload(const Import *self, const char *folder, GError **error)
 
     json_array_foreach(self->workload, i, item) {
         g_string_append(text, i == 0 ? "\n" : ",\n");
-        json_dump_callback(item, append, text, JSON_COMPACT);
+        json_dump_callback(item, import_append, text, JSON_COMPACT);
     }
     g_string_append(text, "\n]\n");
     return result_file_write(folder, WORKLOAD_FILE, text->str, error);

@@ -22,13 +22,13 @@ typedef struct {
 } Links;
 
 static const char *
-text_at(const json_t *object, const char *section, const char *key)
+links_text_at(const json_t *object, const char *section, const char *key)
 {
     return json_string_value(json_object_get(json_object_get(object, section), key));
 }
 
 static void
-append(GHashTable *table, const char *key, RecordedObject *object)
+links_append(GHashTable *table, const char *key, RecordedObject *object)
 {
     GPtrArray *list = g_hash_table_lookup(table, key);
 
@@ -73,14 +73,14 @@ see_objects(Links *self)
     for (unsigned i = 0; i < self->objects->len; i++) {
         RecordedObject *object = self->objects->pdata[i];
         if (object->kind == RECORDED_CLAIM) {
-            append(self->spaces, object->namespace, object);
+            links_append(self->spaces, object->namespace, object);
             if (object->volume != NULL)
                 g_hash_table_insert(self->claims, (char *)object->volume,
                                     (char *)claim_text(self, object->namespace, object->name));
         } else if (object->kind == RECORDED_VOLUME && object->claim != NULL) {
             g_hash_table_insert(self->claims, (char *)object->name, (char *)object->claim);
         } else if (object->kind == RECORDED_POD && object->node != NULL) {
-            append(self->pods, object->node, object);
+            links_append(self->pods, object->node, object);
         }
     }
 }
@@ -113,7 +113,7 @@ compute_names(Links *self)
     for (unsigned i = 0; i < self->objects->len; i++) {
         RecordedObject *object = self->objects->pdata[i];
         if (object->kind == RECORDED_ATTACHMENT && object->volume == NULL)
-            append(unknown, object->name, object);
+            links_append(unknown, object->name, object);
     }
     for (unsigned i = 0; i < self->dumps->len && g_hash_table_size(unknown) > 0; i++)
         for (guint k = 0;
@@ -256,7 +256,7 @@ static void
 see_attachable(Links *self)
 {
     for (unsigned i = 0; i < self->writes->writes->len; i++) {
-        const Write *write = self->writes->writes->pdata[i];
+        const RecordedWrite *write = self->writes->writes->pdata[i];
         if (write_kind_recorded(write->kind) == RECORDED_VOLUME && write->name != NULL &&
             g_str_equal(write->sender->name, "external-attacher"))
             g_hash_table_add(self->attachable, (char *)write->name);
@@ -265,8 +265,8 @@ see_attachable(Links *self)
         const json_t *attachment;
         for (guint k = 0;
              (attachment = dump_next(self->dumps->pdata[i], "VolumeAttachment", &k)) != NULL;) {
-            const char *volume =
-                text_at(json_object_get(attachment, "spec"), "source", "persistentVolumeName");
+            const char *volume = links_text_at(json_object_get(attachment, "spec"), "source",
+                                               "persistentVolumeName");
             if (volume != NULL)
                 g_hash_table_add(self->attachable, (char *)volume);
         }

@@ -14,13 +14,13 @@ typedef struct {
     GPtrArray *sets;    /* of Set (owned), in the order of their pods */
     GHashTable *by_uid; /* uid -> Set */
     GHashTable *newest; /* Deployment (json_t) -> Set with the newest pod: that of its template */
-} Completion;
+} OwnersCompletion;
 
 /* A ReplicaSet that the dump lacks. All JSON is borrowed from the dump. */
 typedef struct {
     const json_t *owner, *deployment, *pod; /* deployment: NULL: none; pod: the newest */
     unsigned n_pods;                        /* without those under deletion */
-} Set;
+} OwnersSet;
 
 /* Returns: the index of the controller among the owners; -1: there is none */
 static int
@@ -115,7 +115,7 @@ owner_of(const json_t *deployment)
 }
 
 static void
-make_set(Completion *self, const Set *set)
+make_set(OwnersCompletion *self, const OwnersSet *set)
 {
     gboolean is_newest =
         set->deployment != NULL && g_hash_table_lookup(self->newest, set->deployment) == set;
@@ -150,14 +150,15 @@ is_newer(const json_t *pod, const json_t *than)
 }
 
 static void
-see_pod(Completion *self, const json_t *owner, const json_t *pod)
+owners_see_pod(OwnersCompletion *self, const json_t *owner, const json_t *pod)
 {
     const char *uid = json_string_value(json_object_get(owner, "uid"));
-    Set *set = g_hash_table_lookup(self->by_uid, uid);
+    OwnersSet *set = g_hash_table_lookup(self->by_uid, uid);
 
     if (set == NULL) {
-        set = g_new(Set, 1);
-        *set = (Set){.owner = owner, .deployment = deployment_of(self->dump, pod), .pod = pod};
+        set = g_new(OwnersSet, 1);
+        *set =
+            (OwnersSet){.owner = owner, .deployment = deployment_of(self->dump, pod), .pod = pod};
         g_ptr_array_add(self->sets, set);
         g_hash_table_insert(self->by_uid, (char *)uid, set);
     }
@@ -167,7 +168,7 @@ see_pod(Completion *self, const json_t *owner, const json_t *pod)
         set->n_pods++;
     if (set->deployment == NULL)
         return;
-    const Set *newest = g_hash_table_lookup(self->newest, set->deployment);
+    const OwnersSet *newest = g_hash_table_lookup(self->newest, set->deployment);
     if (newest == NULL || is_newer(set->pod, newest->pod))
         g_hash_table_insert(self->newest, (json_t *)set->deployment, set);
 }
@@ -175,7 +176,7 @@ see_pod(Completion *self, const json_t *owner, const json_t *pod)
 /* ---- All objects ---- */
 
 static gboolean
-is_lost(const Completion *self, const json_t *owner)
+is_lost(const OwnersCompletion *self, const json_t *owner)
 {
     const char *kind = json_string_value(json_object_get(owner, "kind"));
     const char *version = json_string_value(json_object_get(owner, "apiVersion"));
@@ -188,7 +189,7 @@ is_lost(const Completion *self, const json_t *owner)
 }
 
 static void
-complete(Completion *self, json_t *object)
+import_owners_complete(OwnersCompletion *self, json_t *object)
 {
     json_t *owners = json_object_get(json_object_get(object, "metadata"), "ownerReferences");
     int which = find_controller(owners);
@@ -198,7 +199,7 @@ complete(Completion *self, json_t *object)
         return;
     if (strcmp(json_string_value(json_object_get(owner, "kind")), "ReplicaSet") == 0 &&
         strcmp(dump_kind(object), "Pod") == 0) {
-        see_pod(self, owner, object);
+        owners_see_pod(self, owner, object);
         return;
     }
     g_autofree char *reason =
@@ -215,12 +216,12 @@ owners_complete(Dump *dump, ImportReport *report)
     g_autoptr(GHashTable) by_uid = g_hash_table_new(g_str_hash, g_str_equal);
     g_autoptr(GHashTable) newest = g_hash_table_new(NULL, NULL);
     g_autoptr(GPtrArray) sets = g_ptr_array_new_with_free_func(g_free);
-    Completion self = {dump, report, kinds, sets, by_uid, newest};
+    OwnersCompletion self = {dump, report, kinds, sets, by_uid, newest};
 
     for (guint i = 0; i < dump->objects->len; i++)
         g_hash_table_add(kinds, (char *)dump_kind(dump->objects->pdata[i]));
     for (guint i = 0; i < dump->objects->len; i++)
-        complete(&self, dump->objects->pdata[i]);
+        import_owners_complete(&self, dump->objects->pdata[i]);
     for (guint i = 0; i < sets->len; i++)
         make_set(&self, sets->pdata[i]);
 }

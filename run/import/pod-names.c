@@ -9,7 +9,7 @@
 
 typedef struct {
     GHashTable *seen;   /* "namespace/name" of pods that were named */
-    GHashTable *queues; /* namespace -> GQueue of Write (borrowed) without a name */
+    GHashTable *queues; /* namespace -> GQueue of RecordedWrite (borrowed) without a name */
     Strings *strings;
 } PodNames;
 
@@ -27,7 +27,7 @@ queue_of(PodNames *self, const char *namespace)
 
 /* The API server appends five letters. */
 static gboolean
-is_drawn(const char *name)
+pod_names_is_drawn(const char *name)
 {
     const char *dash = strrchr(name, '-');
 
@@ -35,7 +35,7 @@ is_drawn(const char *name)
 }
 
 static void
-see_pod(PodNames *self, Write *write)
+pod_names_see_pod(PodNames *self, RecordedWrite *write)
 {
     gboolean creates = g_str_equal(write->verb, "create") && *write->subresource == '\0';
     gboolean is_scheduling = g_str_equal(write->sender->name, "kube-scheduler");
@@ -48,9 +48,10 @@ see_pod(PodNames *self, Write *write)
         return;
     }
     const char *key = strings_internf(self->strings, "%s/%s", write->namespace, write->name);
-    if (!g_hash_table_add(self->seen, (char *)key) || !is_scheduling || !is_drawn(write->name))
+    if (!g_hash_table_add(self->seen, (char *)key) || !is_scheduling ||
+        !pod_names_is_drawn(write->name))
         return;
-    Write *created = g_queue_pop_head(queue_of(self, write->namespace));
+    RecordedWrite *created = g_queue_pop_head(queue_of(self, write->namespace));
     if (created != NULL) {
         created->name = write->name;
         created->uid = write->uid;
@@ -68,9 +69,9 @@ writes_name_pods(Writes *self)
     };
 
     for (unsigned i = 0; i < self->writes->len; i++) {
-        Write *write = self->writes->pdata[i];
+        RecordedWrite *write = self->writes->pdata[i];
         if (write->kind->model == KIND_POD && write->code < 400)
-            see_pod(&names, write);
+            pod_names_see_pod(&names, write);
     }
     g_hash_table_unref(names.seen);
     g_hash_table_unref(names.queues);

@@ -159,7 +159,7 @@ prune_pod_spec(json_t *spec, json_t *lost)
 
 /* Equal contents get equal numbers. Only their checksums are kept. */
 static unsigned
-number_of(Pruner *self, const json_t *lost)
+prune_number_of(Pruner *self, const json_t *lost)
 {
     g_autofree char *text = json_dumps(lost, JSON_COMPACT | JSON_SORT_KEYS);
     char *sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
@@ -175,10 +175,10 @@ number_of(Pruner *self, const json_t *lost)
 }
 
 static void
-mark(Pruner *self, json_t *template, const json_t *lost)
+prune_mark(Pruner *self, json_t *template, const json_t *lost)
 {
     json_t *metadata = json_object_get(template, "metadata"), *annotations;
-    g_autofree char *number = g_strdup_printf("%u", number_of(self, lost));
+    g_autofree char *number = g_strdup_printf("%u", prune_number_of(self, lost));
 
     if (!json_is_object(metadata)) {
         metadata = json_object();
@@ -202,7 +202,7 @@ prune_template(Pruner *self, json_t *template)
         prune_annotations(self, json_object_get(template, "metadata"), lost);
         prune_pod_spec(json_object_get(template, "spec"), lost);
         if (json_array_size(lost) > 0)
-            mark(self, template, lost);
+            prune_mark(self, template, lost);
     }
     json_decref(lost);
 }

@@ -54,7 +54,7 @@ recorded_time_name(RecordedTime time)
 #define SECONDS_MAX 1e6
 
 static void
-read_seconds(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
+read_seconds(SchemaReader *reader, const FileType *type, const json_t *value, void *target)
 {
     double seconds = json_number_value(value);
 
@@ -65,7 +65,7 @@ read_seconds(SchemaReader *reader, const SchemaType *type, const json_t *value, 
 }
 
 static void
-read_format(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
+read_format(SchemaReader *reader, const FileType *type, const json_t *value, void *target)
 {
     (void)type;
     if (g_strcmp0(json_string_value(value), FORMAT) == 0)
@@ -93,20 +93,20 @@ init_object(void *target)
 /* clang-format off */
 #define END {NULL, NULL, 0, 0, NULL, NULL}
 
-static const SchemaType format_type = SCHEMA_TYPE("text", "a format", read_format, schema_json_any, char *);
-static const SchemaType seconds_type = SCHEMA_TYPE("number", "seconds since the start, from 0 to 1000000", read_seconds,
+static const FileType format_type = SCHEMA_TYPE("text", "a format", read_format, schema_json_any, char *);
+static const FileType seconds_type = SCHEMA_TYPE("number", "seconds since the start, from 0 to 1000000", read_seconds,
     schema_json_any, SimTime, .max = SECONDS_MAX);
-static const SchemaType count_type = SCHEMA_TYPE("integer", "a number", schema_read_integer, schema_json_any, int64_t,
+static const FileType count_type = SCHEMA_TYPE("integer", "a number", schema_read_integer, schema_json_any, int64_t,
     .max = 1e15);
-static const SchemaType kind_type = SCHEMA_ENUM(kind_words);
+static const FileType kind_type = SCHEMA_ENUM(kind_words);
 
 #define TIME_FIELD(member, text) \
     {text, &seconds_type, RECORDED_##member * sizeof(SimTime), 0, NULL, NULL},
-static const SchemaField time_fields[] = {RECORDED_TIMES(TIME_FIELD) END};
-static const SchemaType times_type = SCHEMA_STRUCT("milestones", time_fields, SimTime[N_RECORDED_TIMES]);
+static const FileField time_fields[] = {RECORDED_TIMES(TIME_FIELD) END};
+static const FileType times_type = SCHEMA_STRUCT("milestones", time_fields, SimTime[N_RECORDED_TIMES]);
 
 #define AT(member) offsetof(RecordedObject, member)
-static const SchemaField object_fields[] = {
+static const FileField object_fields[] = {
     {"kind", &kind_type, AT(kind), SCHEMA_REQUIRED, NULL, NULL},
     {"namespace", &schema_string, AT(namespace), 0, NULL, NULL},
     {"name", &schema_string, AT(name), SCHEMA_REQUIRED, NULL, NULL},
@@ -120,11 +120,11 @@ static const SchemaField object_fields[] = {
     END,
 };
 #undef AT
-static const SchemaType object_type = SCHEMA_STRUCT("object", object_fields, RecordedObject, .init = init_object);
-static const SchemaType objects_type = SCHEMA_LIST(object_type);
+static const FileType object_type = SCHEMA_STRUCT("object", object_fields, RecordedObject, .init = init_object);
+static const FileType objects_type = SCHEMA_LIST(object_type);
 
 #define AT(member) offsetof(RecordedRequests, member)
-static const SchemaField request_fields[] = {
+static const FileField request_fields[] = {
     {"client", &schema_string, AT(client), SCHEMA_REQUIRED, NULL, NULL},
     {"verb", &schema_string, AT(verb), SCHEMA_REQUIRED, NULL, NULL},
     {"resource", &schema_string, AT(resource), SCHEMA_REQUIRED, NULL, NULL},
@@ -133,11 +133,11 @@ static const SchemaField request_fields[] = {
     END,
 };
 #undef AT
-static const SchemaType request_type = SCHEMA_STRUCT("requests", request_fields, RecordedRequests);
-static const SchemaType requests_type = SCHEMA_LIST(request_type);
+static const FileType request_type = SCHEMA_STRUCT("requests", request_fields, RecordedRequests);
+static const FileType requests_type = SCHEMA_LIST(request_type);
 
 #define AT(member) offsetof(FileFields, member)
-static const SchemaField file_fields[] = {
+static const FileField file_fields[] = {
     {"format", &format_type, AT(format), SCHEMA_REQUIRED, NULL, NULL},
     {"start", &schema_string, AT(start), SCHEMA_REQUIRED, NULL, NULL},
     {"until", &seconds_type, AT(until), SCHEMA_REQUIRED, NULL, NULL},
@@ -147,13 +147,13 @@ static const SchemaField file_fields[] = {
     END,
 };
 #undef AT
-static const SchemaType file_type = SCHEMA_STRUCT("recording", file_fields, FileFields);
+static const FileType file_type = SCHEMA_STRUCT("recording", file_fields, FileFields);
 /* clang-format on */
 
 /* ---- Reading ---- */
 
 static void
-add_fault(
+recorded_add_fault(
     void *data, const YamlPosition *where, const char *path, const char *message, const char *hint)
 {
     file_faults_add(data, where, path, message, hint);
@@ -166,7 +166,7 @@ read_document(
 {
     g_autoptr(GPtrArray) documents = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
     g_autoptr(YamlPositions) positions = yaml_positions_new();
-    const YamlReport report = {add_fault, faults};
+    const YamlReport report = {recorded_add_fault, faults};
     FileFields fields = {0};
     gsize length;
     const char *text = g_bytes_get_data(bytes, &length);

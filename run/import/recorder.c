@@ -20,7 +20,7 @@ static const int recorded_kinds[N_KINDS] = {
 };
 
 static const Object *
-stored(const Recorder *self, const ObjectKey *key)
+recorder_stored(const Recorder *self, const ObjectKey *key)
 {
     return key == NULL ? NULL : api_server_get(cluster_api(run_cluster(self->run)), key);
 }
@@ -34,7 +34,7 @@ workload_of(const Recorder *self, const Object *pod)
 
     if (owner == NULL)
         return NULL;
-    const Object *set = stored(self, owner->key);
+    const Object *set = recorder_stored(self, owner->key);
     if (set != NULL)
         above = object_controller(set);
     if (above != NULL)
@@ -99,7 +99,7 @@ describe_first(Recorder *self, RecordedObject *record, const Object *object)
                                    ? NULL
                                    : objects_find_key(run_objects(self->run), KIND_VOLUME, NULL,
                                                       attachment->volume_name);
-        const Volume *volume = VOLUME_CONST(stored(self, key));
+        const Volume *volume = VOLUME_CONST(recorder_stored(self, key));
         record->node = recorded_text(self->recorded, attachment->node_name);
         record->volume = recorded_text(self->recorded, attachment->volume_name);
         record->claim = volume == NULL ? NULL : claim_text(self, volume->claim_ref.claim);
@@ -126,7 +126,8 @@ find_source(Recorder *self, const Object *object, gboolean is_new)
 
 /* A time of an object, if it was not so before and is so now. */
 static void
-see(Recorder *self, RecordedSource *source, RecordedTime time, gboolean before, gboolean after)
+recorder_see(
+    Recorder *self, RecordedSource *source, RecordedTime time, gboolean before, gboolean after)
 {
     if (before || !after || source->record->at[time] != TIME_UNSET)
         return;
@@ -135,54 +136,57 @@ see(Recorder *self, RecordedSource *source, RecordedTime time, gboolean before, 
 }
 
 static void
-see_pod(Recorder *self, RecordedSource *source, const Pod *old, const Pod *new)
+recorder_see_pod(Recorder *self, RecordedSource *source, const Pod *old, const Pod *new)
 {
-    see(self, source, RECORDED_UNSCHEDULABLE,
-        old != NULL && old->scheduled.status == CONDITION_FALSE,
-        new->scheduled.status == CONDITION_FALSE);
-    see(self, source, RECORDED_SCHEDULED, old != NULL && old->node_name != NULL,
-        new->node_name != NULL);
-    see(self, source, RECORDED_RUNNING, old != NULL && old->phase == POD_RUNNING,
-        new->phase == POD_RUNNING);
-    see(self, source, RECORDED_READY, old != NULL && pod_is_ready(old), pod_is_ready(new));
-    see(self, source, RECORDED_STOPPED, old != NULL && pod_is_terminal(old), pod_is_terminal(new));
+    recorder_see(self, source, RECORDED_UNSCHEDULABLE,
+                 old != NULL && old->scheduled.status == CONDITION_FALSE,
+                 new->scheduled.status == CONDITION_FALSE);
+    recorder_see(self, source, RECORDED_SCHEDULED, old != NULL && old->node_name != NULL,
+                 new->node_name != NULL);
+    recorder_see(self, source, RECORDED_RUNNING, old != NULL && old->phase == POD_RUNNING,
+                 new->phase == POD_RUNNING);
+    recorder_see(self, source, RECORDED_READY, old != NULL && pod_is_ready(old), pod_is_ready(new));
+    recorder_see(self, source, RECORDED_STOPPED, old != NULL && pod_is_terminal(old),
+                 pod_is_terminal(new));
 }
 
 static void
-see_claim(Recorder *self, RecordedSource *source, const Claim *old, const Claim *new)
+recorder_see_claim(Recorder *self, RecordedSource *source, const Claim *old, const Claim *new)
 {
-    see(self, source, RECORDED_SELECTED,
-        old != NULL && object_annotation(&old->meta, ANNOTATION_SELECTED_NODE) != NULL,
-        object_annotation(&new->meta, ANNOTATION_SELECTED_NODE) != NULL);
-    see(self, source, RECORDED_ASKED,
-        old != NULL && object_annotation(&old->meta, ANNOTATION_STORAGE_PROVISIONER) != NULL,
-        object_annotation(&new->meta, ANNOTATION_STORAGE_PROVISIONER) != NULL);
-    see(self, source, RECORDED_BOUND, old != NULL && old->phase == CLAIM_BOUND,
-        new->phase == CLAIM_BOUND);
-    see(self, source, RECORDED_LOST, old != NULL && old->phase == CLAIM_LOST,
-        new->phase == CLAIM_LOST);
+    recorder_see(self, source, RECORDED_SELECTED,
+                 old != NULL && object_annotation(&old->meta, ANNOTATION_SELECTED_NODE) != NULL,
+                 object_annotation(&new->meta, ANNOTATION_SELECTED_NODE) != NULL);
+    recorder_see(self, source, RECORDED_ASKED,
+                 old != NULL &&
+                     object_annotation(&old->meta, ANNOTATION_STORAGE_PROVISIONER) != NULL,
+                 object_annotation(&new->meta, ANNOTATION_STORAGE_PROVISIONER) != NULL);
+    recorder_see(self, source, RECORDED_BOUND, old != NULL && old->phase == CLAIM_BOUND,
+                 new->phase == CLAIM_BOUND);
+    recorder_see(self, source, RECORDED_LOST, old != NULL && old->phase == CLAIM_LOST,
+                 new->phase == CLAIM_LOST);
     if (old == NULL || old->phase != CLAIM_BOUND)
         return;
-    see(self, source, RECORDED_EXPANSION_ASKED, FALSE, new->request_bytes > old->request_bytes);
-    see(self, source, RECORDED_NODE_AWAITED,
-        g_strcmp0(old->resize_status, "NodeResizePending") == 0,
-        g_strcmp0(new->resize_status, "NodeResizePending") == 0);
-    see(self, source, RECORDED_EXPANDED, FALSE, new->capacity_bytes > old->capacity_bytes);
+    recorder_see(self, source, RECORDED_EXPANSION_ASKED, FALSE,
+                 new->request_bytes > old->request_bytes);
+    recorder_see(self, source, RECORDED_NODE_AWAITED,
+                 g_strcmp0(old->resize_status, "NodeResizePending") == 0,
+                 g_strcmp0(new->resize_status, "NodeResizePending") == 0);
+    recorder_see(self, source, RECORDED_EXPANDED, FALSE, new->capacity_bytes > old->capacity_bytes);
 }
 
 static void
-see_volume(Recorder *self, RecordedSource *source, const Volume *old, const Volume *new)
+recorder_see_volume(Recorder *self, RecordedSource *source, const Volume *old, const Volume *new)
 {
-    see(self, source, RECORDED_BOUND, old != NULL && old->phase == VOLUME_BOUND,
-        new->phase == VOLUME_BOUND);
-    see(self, source, RECORDED_RELEASED, old != NULL && old->phase == VOLUME_RELEASED,
-        new->phase == VOLUME_RELEASED);
-    see(self, source, RECORDED_GROWN, FALSE,
-        old != NULL && new->capacity_bytes > old->capacity_bytes);
+    recorder_see(self, source, RECORDED_BOUND, old != NULL && old->phase == VOLUME_BOUND,
+                 new->phase == VOLUME_BOUND);
+    recorder_see(self, source, RECORDED_RELEASED, old != NULL && old->phase == VOLUME_RELEASED,
+                 new->phase == VOLUME_RELEASED);
+    recorder_see(self, source, RECORDED_GROWN, FALSE,
+                 old != NULL && new->capacity_bytes > old->capacity_bytes);
 }
 
 static void
-see_write(void *data, const Object *before, const Object *after)
+recorder_see_write(void *data, const Object *before, const Object *after)
 {
     Recorder *self = data;
     const Object *any = after != NULL ? after : before;
@@ -192,28 +196,30 @@ see_write(void *data, const Object *before, const Object *after)
     RecordedSource *source = find_source(self, any, before == NULL);
     gboolean is_attachment = source->record->kind == RECORDED_ATTACHMENT;
     describe(self, source->record, any);
-    see(self, source, is_attachment ? RECORDED_ATTACH_REQUESTED : RECORDED_CREATED, before != NULL,
-        TRUE);
+    recorder_see(self, source, is_attachment ? RECORDED_ATTACH_REQUESTED : RECORDED_CREATED,
+                 before != NULL, TRUE);
     if (after != NULL)
         switch (source->record->kind) {
         case RECORDED_POD:
-            see_pod(self, source, (const Pod *)before, (const Pod *)after);
+            recorder_see_pod(self, source, (const Pod *)before, (const Pod *)after);
             break;
         case RECORDED_CLAIM:
-            see_claim(self, source, (const Claim *)before, (const Claim *)after);
+            recorder_see_claim(self, source, (const Claim *)before, (const Claim *)after);
             break;
         case RECORDED_VOLUME:
-            see_volume(self, source, (const Volume *)before, (const Volume *)after);
+            recorder_see_volume(self, source, (const Volume *)before, (const Volume *)after);
             break;
         case RECORDED_ATTACHMENT:
-            see(self, source, RECORDED_ATTACHED,
-                before != NULL && ((const Attachment *)before)->attached,
-                ((const Attachment *)after)->attached);
+            recorder_see(self, source, RECORDED_ATTACHED,
+                         before != NULL && ((const Attachment *)before)->attached,
+                         ((const Attachment *)after)->attached);
             break;
         }
-    see(self, source, is_attachment ? RECORDED_DETACH_REQUESTED : RECORDED_DELETED,
-        before != NULL && object_is_deleted(before), after == NULL || object_is_deleted(after));
-    see(self, source, is_attachment ? RECORDED_DETACHED : RECORDED_GONE, FALSE, after == NULL);
+    recorder_see(self, source, is_attachment ? RECORDED_DETACH_REQUESTED : RECORDED_DELETED,
+                 before != NULL && object_is_deleted(before),
+                 after == NULL || object_is_deleted(after));
+    recorder_see(self, source, is_attachment ? RECORDED_DETACHED : RECORDED_GONE, FALSE,
+                 after == NULL);
 }
 
 /* ---- Requests ---- */
@@ -254,7 +260,7 @@ program_of(const char *client)
 }
 
 static void
-see_request(void *data, const ApiRequest *request, ApiCode code, SimTime arrived_at)
+recorder_see_request(void *data, const ApiRequest *request, ApiCode code, SimTime arrived_at)
 {
     Recorder *self = data;
     g_autofree char *resource = g_strconcat(kind_class(request->key->kind)->resource,
@@ -266,7 +272,7 @@ see_request(void *data, const ApiRequest *request, ApiCode code, SimTime arrived
 }
 
 static void
-see_event(void *data, const ApiEventWrite *write, SimTime responds_at)
+recorder_see_event(void *data, const ApiEventWrite *write, SimTime responds_at)
 {
     Recorder *self = data;
     gboolean has_own_client = strcmp(write->client, "events") == 0;
@@ -287,9 +293,9 @@ recorder_new(Run *run)
     self->recorded = recorded_new();
     self->sources = g_ptr_array_new_with_free_func(g_free);
     self->current = g_hash_table_new(NULL, NULL);
-    api_server_observe(api, see_write, self);
-    api_server_observe_requests(api, see_request, self);
-    api_server_observe_events(api, see_event, self);
+    api_server_observe(api, recorder_see_write, self);
+    api_server_observe_requests(api, recorder_see_request, self);
+    api_server_observe_events(api, recorder_see_event, self);
     return self;
 }
 

@@ -40,7 +40,7 @@ typedef struct {
 /* ---- Objects ---- */
 
 static const char *
-key_of(Recording *self, RecordedKind kind, const char *namespace, const char *name)
+recording_key_of(Recording *self, RecordedKind kind, const char *namespace, const char *name)
 {
     g_string_printf(self->key, "%d %s/%s", (int)kind, namespace != NULL ? namespace : "", name);
     return self->key->str;
@@ -49,7 +49,7 @@ key_of(Recording *self, RecordedKind kind, const char *namespace, const char *na
 static Live *
 find_live(Recording *self, RecordedKind kind, const char *namespace, const char *name)
 {
-    return g_hash_table_lookup(self->live, key_of(self, kind, namespace, name));
+    return g_hash_table_lookup(self->live, recording_key_of(self, kind, namespace, name));
 }
 
 /* "Deployment/web" for a ReplicaSet of it, else the controller itself. */
@@ -76,7 +76,8 @@ top_controller(Recording *self, const char *namespace, const char *owner)
 }
 
 static Live *
-begin(Recording *self, RecordedKind kind, const char *namespace, const char *name, const char *uid)
+recording_begin(
+    Recording *self, RecordedKind kind, const char *namespace, const char *name, const char *uid)
 {
     Live *live = g_new0(Live, 1);
 
@@ -84,12 +85,12 @@ begin(Recording *self, RecordedKind kind, const char *namespace, const char *nam
     live->uid = uid;
     live->requested = live->capacity = -1;
     live->asked_to_grow = TIME_UNSET;
-    g_hash_table_insert(self->live, g_strdup(key_of(self, kind, namespace, name)), live);
+    g_hash_table_insert(self->live, g_strdup(recording_key_of(self, kind, namespace, name)), live);
     return live;
 }
 
 static void
-set_text(Recording *self, const char **member, const char *text)
+recording_set_text(Recording *self, const char **member, const char *text)
 {
     if (*member == NULL && text != NULL)
         *member = recorded_text(self->recorded, text);
@@ -102,11 +103,11 @@ take_links(Recording *self, Live *live, const BodyFacts *body, const char **clai
     RecordedObject *object = live->object;
 
     if (object->kind != RECORDED_CLAIM)
-        set_text(self, &object->node, body->node);
+        recording_set_text(self, &object->node, body->node);
     if (object->kind != RECORDED_VOLUME)
-        set_text(self, &object->volume, body->volume);
+        recording_set_text(self, &object->volume, body->volume);
     if (object->kind == RECORDED_VOLUME)
-        set_text(self, &object->claim, body->claim);
+        recording_set_text(self, &object->claim, body->claim);
     if (object->kind == RECORDED_POD && body->owner != NULL && object->workload == NULL)
         object->workload = top_controller(self, object->namespace, body->owner);
     if (claims != NULL && object->claims == NULL)
@@ -178,7 +179,7 @@ take_dumps(Recording *self, Live *live, SimTime created)
 
 /* The object that a write is about. A name stands for another object after a deletion. */
 static Live *
-live_of(Recording *self, const Write *write)
+live_of(Recording *self, const RecordedWrite *write)
 {
     RecordedKind kind = (RecordedKind)write_kind_recorded(write->kind);
     gboolean creates = g_str_equal(write->verb, "create") && *write->subresource == '\0';
@@ -190,7 +191,7 @@ live_of(Recording *self, const Write *write)
             live->uid = write->uid;
         return live;
     }
-    live = begin(self, kind, write->namespace, write->name, write->uid);
+    live = recording_begin(self, kind, write->namespace, write->name, write->uid);
     take_dumps(self, live, creates ? write->at : TIME_UNSET);
     /* Made before the log, and in no dump of the start: nobody knows what held before. */
     if (!creates && live->before == 0 && write->has_body)
@@ -245,7 +246,7 @@ static const FactTime *const times_of[N_RECORDED_KINDS] = {
 };
 
 static void
-see(Recording *self, Live *live, RecordedTime time, SimTime at)
+recording_see(Recording *self, Live *live, RecordedTime time, SimTime at)
 {
     for (const FactTime *row = times_of[live->object->kind]; row->fact != 0; row++)
         if (row->time == time && (live->before & row->fact) != 0)
@@ -269,34 +270,34 @@ is_seen(const Live *live, RecordedTime time)
 }
 
 static void
-see_facts(Recording *self, Live *live, const Write *write)
+see_facts(Recording *self, Live *live, const RecordedWrite *write)
 {
     const BodyFacts *body = &write->body;
     int kind = live->object->kind;
 
     for (const FactTime *row = times_of[kind]; row->fact != 0; row++)
         if ((body->facts & row->fact & ~live->before) != 0)
-            see(self, live, row->time, write->at);
+            recording_see(self, live, row->time, write->at);
     live->before |= body->facts;
     if (kind == RECORDED_CLAIM && live->requested >= 0 && body->requested_bytes > live->requested)
-        see(self, live, RECORDED_EXPANSION_ASKED, write->at);
+        recording_see(self, live, RECORDED_EXPANSION_ASKED, write->at);
     if (kind == RECORDED_CLAIM && live->capacity >= 0 && body->capacity_bytes > live->capacity)
-        see(self, live, RECORDED_EXPANDED, write->at);
+        recording_see(self, live, RECORDED_EXPANDED, write->at);
     if (kind == RECORDED_VOLUME && live->capacity >= 0 && body->capacity_bytes > live->capacity)
-        see(self, live, RECORDED_GROWN, write->at);
+        recording_see(self, live, RECORDED_GROWN, write->at);
     take_links(self, live, body, write->claims);
 }
 
 /* ---- Without bodies ---- */
 
 static gboolean
-is_sender(const Write *write, const char *name)
+is_sender(const RecordedWrite *write, const char *name)
 {
     return g_str_equal(write->sender->name, name);
 }
 
 static gboolean
-is_on(const Write *write, const char *verb, const char *subresource)
+is_on(const RecordedWrite *write, const char *verb, const char *subresource)
 {
     return g_str_equal(write->verb, verb) && g_str_equal(write->subresource, subresource);
 }
@@ -320,7 +321,7 @@ see_job_pod(Recording *self, Live *live)
  * Ready then is the last report before the pod is deleted, or before somebody else changes its
  * status. */
 static void
-guess_pod(Recording *self, Live *live, const Write *write)
+guess_pod(Recording *self, Live *live, const RecordedWrite *write)
 {
     gboolean is_report = write->sender->node != NULL && is_on(write, "patch", "status");
 
@@ -328,21 +329,21 @@ guess_pod(Recording *self, Live *live, const Write *write)
         live->is_settled = TRUE;
         gboolean is_on_node = is_seen(live, RECORDED_SCHEDULED) || live->object->node != NULL;
         gboolean is_stopped = is_seen(live, RECORDED_STOPPED) && !is_seen(live, RECORDED_DELETED);
-        see(self, live, RECORDED_DELETED, write->at);
+        recording_see(self, live, RECORDED_DELETED, write->at);
         if (write->sender->node != NULL || is_sender(write, "pod-garbage-collector") ||
             !is_on_node || is_stopped || unseen_was_forced(self->writes, self->dumps, write))
-            see(self, live, RECORDED_GONE, write->at);
+            recording_see(self, live, RECORDED_GONE, write->at);
     } else if (is_sender(write, "kube-scheduler") && is_on(write, "patch", "status")) {
-        see(self, live, RECORDED_UNSCHEDULABLE, write->at);
+        recording_see(self, live, RECORDED_UNSCHEDULABLE, write->at);
     } else if (is_report && is_seen(live, RECORDED_DELETED)) {
         move(self, live, RECORDED_STOPPED, write->at);
     } else if (is_report) {
-        set_text(self, &live->object->node, write->sender->node);
+        recording_set_text(self, &live->object->node, write->sender->node);
         live->reports[live->n_reports != 1] = write->at;
         if (live->n_reports == 1)
             live->reports[1] = write->at;
         if (++live->n_reports > 1 && !live->is_settled) {
-            see(self, live, RECORDED_RUNNING, write->at);
+            recording_see(self, live, RECORDED_RUNNING, write->at);
             move(self, live, RECORDED_READY, write->at);
         }
     } else if (is_sender(write, "job-controller") && is_on(write, "patch", "")) {
@@ -353,36 +354,36 @@ guess_pod(Recording *self, Live *live, const Write *write)
 }
 
 static void
-guess_claim(Recording *self, Live *live, const Write *write)
+guess_claim(Recording *self, Live *live, const RecordedWrite *write)
 {
     gboolean resizes = is_sender(write, "external-resizer") || write->sender->node != NULL;
 
     if (is_on(write, "delete", "")) {
-        see(self, live, RECORDED_DELETED, write->at);
+        recording_see(self, live, RECORDED_DELETED, write->at);
     } else if (is_sender(write, "pvc-protection-controller") ||
                is_sender(write, "snapshot-controller")) { /* each has a finalizer */
         if (is_seen(live, RECORDED_DELETED) && *write->subresource == '\0')
             move(self, live, RECORDED_GONE, write->at);
     } else if (is_sender(write, "kube-scheduler")) {
-        see(self, live, RECORDED_SELECTED, write->at);
+        recording_see(self, live, RECORDED_SELECTED, write->at);
     } else if (is_sender(write, "persistent-volume-binder") && is_on(write, "update", "status")) {
         g_autofree char *volume = g_strconcat("pvc-", write->uid, NULL);
         if (!is_seen(live, RECORDED_BOUND) && g_strcmp0(live->object->volume, volume) != 0 &&
             find_live(self, RECORDED_VOLUME, NULL, volume) ==
                 NULL) /* bound to one that was there */
             live->object->at[RECORDED_ASKED] = TIME_UNSET;
-        see(self, live, RECORDED_BOUND, write->at);
+        recording_see(self, live, RECORDED_BOUND, write->at);
     } else if (is_sender(write, "persistent-volume-binder")) {
         g_autofree char *volume = g_strconcat("pvc-", write->uid, NULL);
         if (find_live(self, RECORDED_VOLUME, NULL, volume) == NULL)
-            see(self, live, RECORDED_ASKED, write->at); /* else it binds the two */
+            recording_see(self, live, RECORDED_ASKED, write->at); /* else it binds the two */
         else
-            set_text(self, &live->object->volume, volume);
+            recording_set_text(self, &live->object->volume, volume);
     } else if (resizes && is_on(write, "patch", "status")) {
         if (live->asked_to_grow != TIME_UNSET)
-            see(self, live, RECORDED_EXPANSION_ASKED, live->asked_to_grow);
+            recording_see(self, live, RECORDED_EXPANSION_ASKED, live->asked_to_grow);
         if (write->sender->node != NULL) /* the resizer's last word was that it waits for it */
-            see(self, live, RECORDED_NODE_AWAITED, live->reports[1]);
+            recording_see(self, live, RECORDED_NODE_AWAITED, live->reports[1]);
         live->reports[1] = write->at;
         if (write->sender->node != NULL || !self->nodes_expand)
             move(self, live, RECORDED_EXPANDED, write->at);
@@ -392,16 +393,16 @@ guess_claim(Recording *self, Live *live, const Write *write)
 }
 
 static void
-guess_volume(Recording *self, Live *live, const Write *write)
+guess_volume(Recording *self, Live *live, const RecordedWrite *write)
 {
     gboolean is_status = g_str_equal(write->subresource, "status");
 
     if (is_on(write, "delete", ""))
-        see(self, live, RECORDED_DELETED, write->at);
+        recording_see(self, live, RECORDED_DELETED, write->at);
     else if (is_sender(write, "external-resizer"))
-        see(self, live, RECORDED_GROWN, write->at);
+        recording_see(self, live, RECORDED_GROWN, write->at);
     else if (is_sender(write, "persistent-volume-binder") && is_status)
-        see(self, live, live->is_settled ? RECORDED_RELEASED : RECORDED_BOUND, write->at);
+        recording_see(self, live, live->is_settled ? RECORDED_RELEASED : RECORDED_BOUND, write->at);
     else if (is_seen(live, RECORDED_DELETED))
         move(self, live, RECORDED_GONE, write->at);
     live->is_settled |= is_status;
@@ -413,7 +414,7 @@ guess_volume(Recording *self, Live *live, const Write *write)
 #define TOLD_WITHIN (3 * SIM_SECOND)
 
 static gboolean
-is_told(Recording *self, const Live *live)
+recording_is_told(Recording *self, const Live *live)
 {
     SimTime attached = live->object->at[RECORDED_ATTACHED];
     const char *node = live->object->node;
@@ -432,7 +433,7 @@ is_told(Recording *self, const Live *live)
 }
 
 static void
-see_node(Recording *self, const Write *write)
+recording_see_node(Recording *self, const RecordedWrite *write)
 {
     GArray *told;
 
@@ -448,23 +449,25 @@ see_node(Recording *self, const Write *write)
 }
 
 static void
-guess_attachment(Recording *self, Live *live, const Write *write)
+guess_attachment(Recording *self, Live *live, const RecordedWrite *write)
 {
     if (is_on(write, "get", "")) {
-        set_text(self, &live->object->node, write->sender->node);
+        recording_set_text(self, &live->object->node, write->sender->node);
         live->is_settled |= is_seen(live, RECORDED_ATTACHED); /* it mounts now */
     } else if (is_on(write, "delete", ""))
-        see(self, live, RECORDED_DETACH_REQUESTED, write->at);
+        recording_see(self, live, RECORDED_DETACH_REQUESTED, write->at);
     else if (!is_sender(write, "external-attacher"))
         return;
     else if (is_seen(live, RECORDED_DETACH_REQUESTED) && *write->subresource == '\0')
         move(self, live, RECORDED_DETACHED, write->at);
     else if (!is_seen(live, RECORDED_DETACH_REQUESTED) && *write->subresource != '\0' &&
-             !live->is_settled && !is_told(self, live))
+             !live->is_settled && !recording_is_told(self, live))
         move(self, live, RECORDED_ATTACHED, write->at);
 }
 
-static void (*const guesses[N_RECORDED_KINDS])(Recording *self, Live *live, const Write *write) = {
+static void (*const guesses[N_RECORDED_KINDS])(Recording *self,
+                                               Live *live,
+                                               const RecordedWrite *write) = {
     [RECORDED_POD] = guess_pod,
     [RECORDED_CLAIM] = guess_claim,
     [RECORDED_VOLUME] = guess_volume,
@@ -482,7 +485,7 @@ static const RecordedTime created_time[N_RECORDED_KINDS] = {
 
 /* The controller that made a pod, by the pod's name: "ReplicaSet/web-5f85df69d4". (owned) */
 static char *
-guess_owner(const Write *write)
+guess_owner(const RecordedWrite *write)
 {
     const char *dash = strrchr(write->name, '-');
     ObjectKind maker;
@@ -494,13 +497,13 @@ guess_owner(const Write *write)
 }
 
 static void
-see_write(Recording *self, const Write *write)
+recording_see_write(Recording *self, const RecordedWrite *write)
 {
     int kind = write_kind_recorded(write->kind);
     gboolean creates = is_on(write, "create", "");
 
     if (write->kind->model == KIND_NODE)
-        see_node(self, write);
+        recording_see_node(self, write);
     if (kind < 0) {
         if (creates && write->kind->model == KIND_REPLICA_SET && write->name != NULL &&
             is_sender(write, "deployment-controller"))
@@ -511,21 +514,22 @@ see_write(Recording *self, const Write *write)
         return;
     Live *live = live_of(self, write);
     if (creates && !live->is_of_start)
-        see(self, live, created_time[kind], write->at);
+        recording_see(self, live, created_time[kind], write->at);
     if (creates && kind == RECORDED_ATTACHMENT)
-        set_text(self, &live->object->node, g_hash_table_lookup(self->places, write->name));
+        recording_set_text(self, &live->object->node,
+                           g_hash_table_lookup(self->places, write->name));
     if (creates && kind == RECORDED_POD && !write->has_body && live->object->workload == NULL) {
         g_autofree char *owner = guess_owner(write);
         if (owner != NULL)
             live->object->workload = top_controller(self, live->object->namespace, owner);
     }
     if (is_on(write, "create", "binding")) {
-        set_text(self, &live->object->node, write->body.node);
-        see(self, live, RECORDED_SCHEDULED, write->at);
+        recording_set_text(self, &live->object->node, write->body.node);
+        recording_see(self, live, RECORDED_SCHEDULED, write->at);
     } else if (is_on(write, "create", "eviction")) {
         if (is_seen(live, RECORDED_STOPPED) && !is_seen(live, RECORDED_DELETED))
-            see(self, live, RECORDED_GONE, write->at);
-        see(self, live, RECORDED_DELETED, write->at);
+            recording_see(self, live, RECORDED_GONE, write->at);
+        recording_see(self, live, RECORDED_DELETED, write->at);
     }
     if (write->has_body)
         see_facts(self, live, write);
@@ -555,7 +559,7 @@ recording_make(Recorded *recorded,
     };
 
     for (unsigned i = 0; i < writes->writes->len; i++) {
-        const Write *write = writes->writes->pdata[i];
+        const RecordedWrite *write = writes->writes->pdata[i];
         if (write_kind_recorded(write->kind) == RECORDED_ATTACHMENT &&
             write->sender->node != NULL && write->name != NULL)
             g_hash_table_insert(self.places, (char *)write->name, (char *)write->sender->node);
@@ -563,7 +567,7 @@ recording_make(Recorded *recorded,
                              write->sender->node != NULL && is_on(write, "patch", "status");
     }
     for (unsigned i = 0; i < writes->writes->len; i++)
-        see_write(&self, writes->writes->pdata[i]);
+        recording_see_write(&self, writes->writes->pdata[i]);
     recording_link(recorded, writes, dumps);
     g_hash_table_unref(self.live);
     g_hash_table_unref(self.sets);

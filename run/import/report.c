@@ -12,7 +12,7 @@ typedef struct {
     char *text;
     guint64 n; /* 0: a sentence, which is not counted */
     GPtrArray *examples;
-} Line;
+} ReportLine;
 
 struct ImportReport {
     GPtrArray *lines[REPORT_N_PARTS];  /* of Line */
@@ -24,7 +24,7 @@ struct ImportReport {
 static void
 line_free(void *data)
 {
-    Line *line = data;
+    ReportLine *line = data;
 
     g_free(line->text);
     g_ptr_array_unref(line->examples);
@@ -73,13 +73,13 @@ import_report_go_on(ImportReport *self, const char *doing, GError **error)
     return FALSE;
 }
 
-static Line *
+static ReportLine *
 get_line(ImportReport *self, ReportPart part, const char *text)
 {
-    Line *line = g_hash_table_lookup(self->found[part], text);
+    ReportLine *line = g_hash_table_lookup(self->found[part], text);
 
     if (line == NULL) {
-        line = g_new0(Line, 1);
+        line = g_new0(ReportLine, 1);
         line->text = g_strdup(text);
         line->examples = g_ptr_array_new_with_free_func(g_free);
         g_ptr_array_add(self->lines[part], line);
@@ -102,7 +102,7 @@ import_report_say(ImportReport *self, ReportPart part, const char *format, ...)
 void
 import_report_count(ImportReport *self, ReportPart part, const char *reason, const char *example)
 {
-    Line *line = get_line(self, part, reason);
+    ReportLine *line = get_line(self, part, reason);
 
     line->n++;
     if (example != NULL && line->examples->len < N_EXAMPLES)
@@ -112,7 +112,7 @@ import_report_count(ImportReport *self, ReportPart part, const char *reason, con
 guint64
 import_report_counted(const ImportReport *self, ReportPart part, const char *reason)
 {
-    const Line *line = g_hash_table_lookup(self->found[part], reason);
+    const ReportLine *line = g_hash_table_lookup(self->found[part], reason);
 
     return line != NULL ? line->n : 0;
 }
@@ -124,7 +124,7 @@ import_report_has(const ImportReport *self, ReportPart part)
 }
 
 static void
-print_line(GString *text, const Line *line, gboolean with_examples)
+print_line(GString *text, const ReportLine *line, gboolean with_examples)
 {
     unsigned n = with_examples ? line->examples->len : 0;
 

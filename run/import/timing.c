@@ -38,7 +38,7 @@ durations_of(const Writes *writes, const char *verb, SimTime start)
     GArray *durations = g_array_new(FALSE, FALSE, sizeof(double));
 
     for (unsigned i = 0; i < writes->writes->len; i++) {
-        const Write *write = writes->writes->pdata[i];
+        const RecordedWrite *write = writes->writes->pdata[i];
         double ms = (double)(write->done - write->received) / (double)SIM_MS;
         if (write->received >= start && write->code >= 200 && write->code < 300 && ms > 0 &&
             g_str_equal(write->verb, verb))

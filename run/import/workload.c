@@ -15,7 +15,7 @@ typedef struct {
     SimTime at; /* the commit in the recording */
     unsigned number;
     json_t *json; /* (owned) */
-} Item;
+} WorkloadItem;
 
 typedef struct {
     Guess guess;
@@ -32,7 +32,7 @@ typedef struct {
     GHashTable *claims;  /* volumes made in the log -> "namespace/name" */
     GHashTable *refused; /* "namespace/name" of pods whose eviction was refused */
     GHashTable *known;   /* "Kind namespace/name" of objects that exist in the scenario */
-} Workload;
+} ImportWorkload;
 
 /* A pod of a controller that draws its name: in a run it has another one. */
 typedef struct {
@@ -50,7 +50,10 @@ made_free(void *data)
 }
 
 static void
-count(Workload *self, ReportPart part, const char *reason, const Write *write)
+workload_count(ImportWorkload *self,
+               ReportPart part,
+               const char *reason,
+               const RecordedWrite *write)
 {
     g_autofree char *example = g_strdup_printf(
         "%s %s/%s%s%s%s%s by %s", write->verb, write->kind->class->resource,
@@ -62,15 +65,15 @@ count(Workload *self, ReportPart part, const char *reason, const Write *write)
 }
 
 static void
-leave_out(Workload *self, const char *reason, const Write *write)
+leave_out(ImportWorkload *self, const char *reason, const RecordedWrite *write)
 {
-    count(self, REPORT_LEFT_OUT, reason, write);
+    workload_count(self, REPORT_LEFT_OUT, reason, write);
 }
 
 /* ---- Items ---- */
 
 static json_t *
-target_of(const Write *write)
+target_of(const RecordedWrite *write)
 {
     json_t *target = json_pack("{s:s}", "kind", write->kind->class->kind);
 
@@ -83,7 +86,7 @@ target_of(const Write *write)
 
 /* Takes @what. */
 static void
-add_item(Workload *self, const Write *write, const char *action, json_t *what)
+add_item(ImportWorkload *self, const RecordedWrite *write, const char *action, json_t *what)
 {
     char text[48];
     json_t *item = json_object();
@@ -95,7 +98,7 @@ add_item(Workload *self, const Write *write, const char *action, json_t *what)
     json_object_set_new(item, action, what);
     if (write->code >= 400)
         json_object_set_new(item, "code", json_integer(write->code));
-    const Item added = {write->at, self->items->len, item};
+    const WorkloadItem added = {write->at, self->items->len, item};
     g_array_append_val(self->items, added);
 }
 
@@ -106,13 +109,13 @@ known_key(const char *kind, const char *namespace, const char *name)
 }
 
 static void
-know(Workload *self, const char *kind, const char *namespace, const char *name)
+know(ImportWorkload *self, const char *kind, const char *namespace, const char *name)
 {
     g_hash_table_add(self->known, known_key(kind, namespace, name));
 }
 
 static gboolean
-exists(const Workload *self, const char *kind, const char *namespace, const char *name)
+exists(const ImportWorkload *self, const char *kind, const char *namespace, const char *name)
 {
     g_autofree char *key = known_key(kind, namespace, name);
 
@@ -125,7 +128,7 @@ exists(const Workload *self, const char *kind, const char *namespace, const char
 /* Owners are objects of the real cluster, or of kinds without a model: a garbage collector would
  * delete the new object at once. */
 static void
-clean_object(Workload *self, json_t *object, const Write *write)
+clean_object(ImportWorkload *self, json_t *object, const RecordedWrite *write)
 {
     static const char *const drops[] = {"uid",          "resourceVersion", "creationTimestamp",
                                         "generation",   "generateName",    "deletionTimestamp",
@@ -139,8 +142,9 @@ clean_object(Workload *self, json_t *object, const Write *write)
     json_object_del(ref, "resourceVersion");
     if (json_object_get(metadata, "ownerReferences") != NULL) {
         json_object_del(metadata, "ownerReferences");
-        count(self, REPORT_GUESSED,
-              "Created objects have lost their owners, which the run does not have", write);
+        workload_count(self, REPORT_GUESSED,
+                       "Created objects have lost their owners, which the run does not have",
+                       write);
     }
     if (write->kind->model != KIND_NODE)
         json_object_del(object, "status");
@@ -156,7 +160,7 @@ body_of(const char *text)
 /* A claim that a pod or a template names; a run could never start it. Returns: (borrowed): NULL:
  * all are there */
 static const char *
-missing_claim(const Workload *self, const Write *write, const json_t *object)
+missing_claim(const ImportWorkload *self, const RecordedWrite *write, const json_t *object)
 {
     const json_t *spec = json_object_get(object, "spec");
     const json_t *inner = json_object_get(json_object_get(spec, "template"), "spec");
@@ -174,7 +178,7 @@ missing_claim(const Workload *self, const Write *write, const json_t *object)
 }
 
 static void
-take_create(Workload *self, const Write *write)
+take_create(ImportWorkload *self, const RecordedWrite *write)
 {
     json_t *object = body_of(write->code < 400 ? write->response : NULL);
 
@@ -216,7 +220,7 @@ take_create(Workload *self, const Write *write)
 
 /* A parameter of the request's URI. Returns: (owned): NULL: it has none */
 static char *
-query_value(const Write *write, const char *name)
+query_value(const RecordedWrite *write, const char *name)
 {
     g_autoptr(GHashTable) all = g_uri_parse_params(write->query, -1, "&", G_URI_PARAMS_NONE, NULL);
 
@@ -224,7 +228,7 @@ query_value(const Write *write, const char *name)
 }
 
 static void
-set_grace(const Write *write, json_t *what)
+set_grace(const RecordedWrite *write, json_t *what)
 {
     json_t *options = body_of(write->request);
     const json_t *inner = json_object_get(options, "deleteOptions");
@@ -241,7 +245,7 @@ set_grace(const Write *write, json_t *what)
 
 /* The name that a pod of the recording has in a run. */
 static void
-set_pod_name(Workload *self, const Write *write, json_t *what, gboolean wants_one)
+set_pod_name(ImportWorkload *self, const RecordedWrite *write, json_t *what, gboolean wants_one)
 {
     g_autofree char *key = g_strdup_printf("%s/%s", write->namespace, write->name);
     const Made *made = write->kind->model == KIND_POD ? g_hash_table_lookup(self->pods, key) : NULL;
@@ -253,14 +257,14 @@ set_pod_name(Workload *self, const Write *write, json_t *what, gboolean wants_on
         json_object_set_new(what, "node", json_string(made->node));
     if (wants_one)
         json_object_set_new(what, "one", json_true());
-    count(self, REPORT_GUESSED,
-          "Pods whose name a controller draws: a pod of the same controller on the same node",
-          write);
+    workload_count(
+        self, REPORT_GUESSED,
+        "Pods whose name a controller draws: a pod of the same controller on the same node", write);
 }
 
 /* A volume that was made during the recording has another name in a run, but the same claim. */
 static void
-set_volume_name(Workload *self, const Write *write, json_t *what)
+set_volume_name(ImportWorkload *self, const RecordedWrite *write, json_t *what)
 {
     const char *claim =
         write->kind->model == KIND_VOLUME &&
@@ -278,7 +282,7 @@ set_volume_name(Workload *self, const Write *write, json_t *what)
 
 /* In the background is what happens to most objects anyway. */
 static void
-set_propagation(const Write *write, json_t *what)
+set_propagation(const RecordedWrite *write, json_t *what)
 {
     json_t *options = body_of(write->request);
     g_autofree char *text = query_value(write, "propagationPolicy");
@@ -291,7 +295,7 @@ set_propagation(const Write *write, json_t *what)
 }
 
 static void
-take_delete(Workload *self, const Write *write)
+take_delete(ImportWorkload *self, const RecordedWrite *write)
 {
     json_t *what;
 
@@ -300,7 +304,8 @@ take_delete(Workload *self, const Write *write)
     set_propagation(write, what);
     if (unseen_was_forced(self->writes, self->dumps, write)) {
         json_object_set_new(what, "gracePeriodSeconds", json_integer(0));
-        count(self, REPORT_GUESSED, "Deletes of pods that were gone at once: --force", write);
+        workload_count(self, REPORT_GUESSED, "Deletes of pods that were gone at once: --force",
+                       write);
     }
     set_pod_name(self, write, what, TRUE);
     set_volume_name(self, write, what);
@@ -308,7 +313,7 @@ take_delete(Workload *self, const Write *write)
 }
 
 static void
-take_collection(Workload *self, const Write *write)
+take_collection(ImportWorkload *self, const RecordedWrite *write)
 {
     g_autofree char *selector = query_value(write, "labelSelector");
     json_t *what;
@@ -326,7 +331,7 @@ take_collection(Workload *self, const Write *write)
 /* A drain repeats what a budget refuses. If the first try succeeds in a run, the next ones must not
  * find the pod that replaces it, which is on another node. */
 static void
-set_node_of_refused(Workload *self, const Write *write, json_t *what)
+set_node_of_refused(ImportWorkload *self, const RecordedWrite *write, json_t *what)
 {
     g_autofree char *key = g_strdup_printf("%s/%s", write->namespace, write->name);
     const char *node = g_hash_table_lookup(self->nodes, key);
@@ -338,7 +343,7 @@ set_node_of_refused(Workload *self, const Write *write, json_t *what)
 }
 
 static void
-take_eviction(Workload *self, const Write *write)
+take_eviction(ImportWorkload *self, const RecordedWrite *write)
 {
     json_t *what = json_pack("{s:s, s:s}", "namespace", write->namespace, "name", write->name);
 
@@ -351,7 +356,7 @@ take_eviction(Workload *self, const Write *write)
 /* ---- Changes ---- */
 
 static json_t *
-patch_from_update(Workload *self, const Write *write, const json_t *now)
+patch_from_update(ImportWorkload *self, const RecordedWrite *write, const json_t *now)
 {
     json_t *patch = json_pack("{s:{}}", "metadata");
     json_t *metadata = json_object_get(patch, "metadata");
@@ -376,7 +381,7 @@ patch_from_update(Workload *self, const Write *write, const json_t *now)
 
 /* Members that the API server and the controllers set. */
 static void
-clean_patch(Workload *self, json_t *patch)
+clean_patch(ImportWorkload *self, json_t *patch)
 {
     static const char *const drops[] = {"uid",        "resourceVersion", "creationTimestamp",
                                         "generation", "ownerReferences", "managedFields",
@@ -412,7 +417,7 @@ patched(const json_t *before, const json_t *asked)
 
 /* Returns: (owned): NULL: nothing tells */
 static json_t *
-patch_of(Workload *self, const Write *write)
+patch_of(ImportWorkload *self, const RecordedWrite *write)
 {
     json_t *asked = body_of(write->request), *now = body_of(write->response), *patch;
 
@@ -438,7 +443,7 @@ patch_of(Workload *self, const Write *write)
 
 /* kubectl cordon and uncordon. */
 static gboolean
-take_cordon(Workload *self, const Write *write, const json_t *patch)
+take_cordon(ImportWorkload *self, const RecordedWrite *write, const json_t *patch)
 {
     const json_t *spec = json_object_get(patch, "spec");
     const json_t *mark = json_object_get(spec, "unschedulable");
@@ -453,18 +458,18 @@ take_cordon(Workload *self, const Write *write, const json_t *patch)
 
 /* kubectl taint of a log without bodies. */
 static gboolean
-take_taint(Workload *self, const Write *write)
+take_taint(ImportWorkload *self, const RecordedWrite *write)
 {
     if (write->kind->model != KIND_NODE || strstr(write->query, "kubectl-taint") == NULL)
         return FALSE;
     g_autofree char *taint = unseen_taint(self->writes, write);
     add_item(self, write, "taint", json_pack("{s:s, s:[s]}", "node", write->name, "taints", taint));
-    count(self, REPORT_GUESSED, "Taints of nodes by what happened then", write);
+    workload_count(self, REPORT_GUESSED, "Taints of nodes by what happened then", write);
     return TRUE;
 }
 
 static void
-take_change(Workload *self, const Write *write)
+take_change(ImportWorkload *self, const RecordedWrite *write)
 {
     if (write->code == 201) { /* server-side apply of a new object */
         take_create(self, write);
@@ -490,7 +495,7 @@ take_change(Workload *self, const Write *write)
 }
 
 static void
-take_scale(Workload *self, const Write *write)
+take_scale(ImportWorkload *self, const RecordedWrite *write)
 {
     json_t *asked = body_of(write->response != NULL ? write->response : write->request);
     const json_t *number = json_object_get(json_object_get(asked, "spec"), "replicas");
@@ -511,7 +516,7 @@ take_scale(Workload *self, const Write *write)
 
 /* A node that joins is made by its own kubelet; all else comes from outside. */
 static gboolean
-is_workload(const Write *write)
+is_workload(const RecordedWrite *write)
 {
     if (write->kind->model == KIND_NODE && write->sender->node != NULL)
         return g_str_equal(write->verb, "create") && write->code < 400;
@@ -521,7 +526,7 @@ is_workload(const Write *write)
 /* A run refuses requests with the codes 404, 409 and 429 as a cluster does. It has no
  * authorization, webhooks or time-outs, which refuse others. */
 static gboolean
-is_same_failure(const Write *write)
+is_same_failure(const RecordedWrite *write)
 {
     gboolean creates = g_str_equal(write->verb, "create");
 
@@ -530,7 +535,7 @@ is_same_failure(const Write *write)
 
 /* A dump takes some seconds after its newest time stamp. */
 static gboolean
-is_in_dump(const Workload *self, const Write *write)
+is_in_dump(const ImportWorkload *self, const RecordedWrite *write)
 {
     gboolean creates = g_str_equal(write->verb, "create") && *write->subresource == '\0';
 
@@ -546,14 +551,14 @@ is_in_dump(const Workload *self, const Write *write)
 
 /* Names that the scenario will know: made by controllers, the checks find them. */
 static gboolean
-is_target_there(Workload *self, const Write *write)
+is_target_there(ImportWorkload *self, const RecordedWrite *write)
 {
     return write->code >= 400 ||
            exists(self, write->kind->class->kind, write->namespace, write->name);
 }
 
 static void
-take_write(Workload *self, const Write *write)
+take_write(ImportWorkload *self, const RecordedWrite *write)
 {
     gboolean creates = g_str_equal(write->verb, "create");
     gboolean is_whole = *write->subresource == '\0';
@@ -591,7 +596,7 @@ take_write(Workload *self, const Write *write)
 
 /* "web-5f85df69d4-kmddg" of a Deployment has another hash in a run, too. */
 static char *
-pattern_of(const Write *write)
+pattern_of(const RecordedWrite *write)
 {
     const char *name = write->name, *dash = strrchr(name, '-');
     g_autofree char *owner = dash == NULL ? NULL : g_strndup(name, (gsize)(dash - name));
@@ -607,7 +612,7 @@ pattern_of(const Write *write)
 /* Whether the scenario has the workload that an object was made for, as its name tells: "cache-0"
  * and "data-cache-0" are of the StatefulSet "cache". Objects of others will not be there. */
 static gboolean
-maker_exists(const Workload *self, const Write *write)
+maker_exists(const ImportWorkload *self, const RecordedWrite *write)
 {
     const char *dash = strrchr(write->name, '-');
     gboolean found = FALSE;
@@ -632,7 +637,7 @@ maker_exists(const Workload *self, const Write *write)
 }
 
 static void
-see_made(Workload *self, const Write *write)
+see_made(ImportWorkload *self, const RecordedWrite *write)
 {
     gboolean is_pod = write->kind->model == KIND_POD;
 
@@ -665,7 +670,7 @@ see_made(Workload *self, const Write *write)
 
 /* Claims come first: pods that name them may be created before them. */
 static gboolean
-is_new_claim(const Write *write)
+is_new_claim(const RecordedWrite *write)
 {
     return write->kind->model == KIND_CLAIM && is_workload(write) &&
            g_str_equal(write->verb, "create");
@@ -674,7 +679,7 @@ is_new_claim(const Write *write)
 static int
 compare_items(const void *a, const void *b)
 {
-    const Item *first = a, *second = b;
+    const WorkloadItem *first = a, *second = b;
 
     if (first->at != second->at)
         return first->at < second->at ? -1 : 1;
@@ -689,7 +694,7 @@ sorted_items(GArray *items)
 
     g_array_sort(items, compare_items);
     for (unsigned i = 0; i < items->len; i++)
-        json_array_append_new(list, g_array_index(items, Item, i).json);
+        json_array_append_new(list, g_array_index(items, WorkloadItem, i).json);
     g_array_unref(items);
     return list;
 }
@@ -702,14 +707,14 @@ workload_make(const Writes *writes,
               ImportReport *report)
 {
     const json_t *pod;
-    Workload self = {
+    ImportWorkload self = {
         .writes = writes,
         .dumps = dumps,
         .first = dumps->pdata[0],
         .start = start,
         .pruner = pruner,
         .report = report,
-        .items = g_array_new(FALSE, FALSE, sizeof(Item)),
+        .items = g_array_new(FALSE, FALSE, sizeof(WorkloadItem)),
         .pods = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, made_free),
         .nodes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
         .claims = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free),
@@ -728,12 +733,12 @@ workload_make(const Writes *writes,
     }
     guess_init(&self.guess, writes, dumps, report);
     for (unsigned i = 0; i < writes->writes->len; i++) {
-        const Write *write = writes->writes->pdata[i];
+        const RecordedWrite *write = writes->writes->pdata[i];
         if (is_new_claim(write) && !is_in_dump(&self, write))
             take_write(&self, write);
     }
     for (unsigned i = 0; i < writes->writes->len; i++) {
-        const Write *write = writes->writes->pdata[i];
+        const RecordedWrite *write = writes->writes->pdata[i];
         if (is_in_dump(&self, write))
             continue;
         see_made(&self, write);

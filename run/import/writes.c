@@ -63,14 +63,14 @@ typedef struct {
     SimTime start;
     Recorded *recorded;
     ImportReport *report;
-    GHashTable *processes; /* node or process -> ProcessSeen (borrowed) */
+    GHashTable *processes; /* node or process -> ProcessWrites (borrowed) */
     GString *text;
-} Collector;
+} WritesCollector;
 
 static void
 write_free(void *data)
 {
-    Write *self = data;
+    RecordedWrite *self = data;
 
     g_free(self->claims);
     g_free(self->request);
@@ -81,7 +81,7 @@ write_free(void *data)
 static void
 process_seen_free(void *data)
 {
-    ProcessSeen *self = data;
+    ProcessWrites *self = data;
 
     g_array_unref(self->requests);
     g_array_unref(self->ends);
@@ -123,14 +123,14 @@ is_start(const AuditEvent *event)
 }
 
 static void
-see_process(Collector *self, const Sender *sender, const AuditEvent *event)
+see_process(WritesCollector *self, const Sender *sender, const AuditEvent *event)
 {
     const char *key = sender->node != NULL ? sender->node : sender->process; /* interned */
-    ProcessSeen *seen = g_hash_table_lookup(self->processes, key);
+    ProcessWrites *seen = g_hash_table_lookup(self->processes, key);
 
     if (seen == NULL) {
-        seen = g_new0(ProcessSeen, 1);
-        *seen = (ProcessSeen){.name = sender->process, .node = sender->node};
+        seen = g_new0(ProcessWrites, 1);
+        *seen = (ProcessWrites){.name = sender->process, .node = sender->node};
         seen->requests = g_array_new(FALSE, FALSE, sizeof(SimTime));
         seen->ends = g_array_new(FALSE, FALSE, sizeof(SimTime));
         seen->starts = g_array_new(FALSE, FALSE, sizeof(SimTime));
@@ -181,7 +181,7 @@ code_of(const char *message)
 
 /* Events name their source "csi.example.com_host_uid". */
 static const char *
-driver_of(Strings *strings, JsonPart event)
+writes_driver_of(Strings *strings, JsonPart event)
 {
     JsonPart component = json_part_string(json_part_get(event, "reportingComponent"));
     const char *under;
@@ -195,7 +195,7 @@ driver_of(Strings *strings, JsonPart event)
 }
 
 static void
-see_failure(Collector *self, const AuditEvent *event, SimTime at)
+see_failure(WritesCollector *self, const AuditEvent *event, SimTime at)
 {
     Strings *strings = self->writes->strings;
     JsonPart reason = json_part_get(event->response, "reason"), body = event->response;
@@ -221,7 +221,7 @@ see_failure(Collector *self, const AuditEvent *event, SimTime at)
         volume == NULL ? NULL : g_strndup(volume + 8, strcspn(volume + 8, "\""));
     const DriverFailure failure = {
         .at = at,
-        .driver = driver_of(strings, body),
+        .driver = writes_driver_of(strings, body),
         .method = words->method,
         .code = strings_intern(strings, code),
         .volume = volume_name != NULL ? strings_intern(strings, volume_name) : NULL,
@@ -251,7 +251,7 @@ commit_time(const AuditEvent *event)
 }
 
 static void
-take_body(Write *self, const AuditEvent *event, Strings *strings)
+take_body(RecordedWrite *self, const AuditEvent *event, Strings *strings)
 {
     JsonPart response = event->response;
 
@@ -301,7 +301,7 @@ find_kind(const AuditEvent *event)
 }
 
 static gboolean
-is_kept_whole(const Write *self)
+is_kept_whole(const RecordedWrite *self)
 {
     return self->sender->side == SENDER_OUTSIDE ||
            (self->sender->node != NULL && self->kind->model == KIND_NODE &&
@@ -320,13 +320,16 @@ query_of(Strings *strings, JsonPart uri)
 }
 
 static void
-add_write(Collector *self, const AuditEvent *event, const WriteKind *kind, const Sender *sender)
+add_write(WritesCollector *self,
+          const AuditEvent *event,
+          const WriteKind *kind,
+          const Sender *sender)
 {
     Strings *strings = self->writes->strings;
-    Write *write = g_new0(Write, 1);
+    RecordedWrite *write = g_new0(RecordedWrite, 1);
     const char *subresource = body_intern(strings, event->subresource);
 
-    *write = (Write){
+    *write = (RecordedWrite){
         .received = event->received,
         .done = event->done,
         .at = commit_time(event),
@@ -355,7 +358,7 @@ add_write(Collector *self, const AuditEvent *event, const WriteKind *kind, const
 }
 
 static void
-count_request(Collector *self, const AuditEvent *event, const Sender *sender)
+count_request(WritesCollector *self, const AuditEvent *event, const Sender *sender)
 {
     Strings *strings = self->writes->strings;
     const char *verb = body_intern(strings, event->verb);
@@ -370,9 +373,9 @@ count_request(Collector *self, const AuditEvent *event, const Sender *sender)
 }
 
 static void
-see_event(const AuditEvent *event, void *data)
+writes_see_event(const AuditEvent *event, void *data)
 {
-    Collector *self = data;
+    WritesCollector *self = data;
     Strings *strings = self->writes->strings;
     const Sender *sender = senders_find(self->writes->senders, event->user.at, event->user.length,
                                         event->agent.at, event->agent.length);
@@ -421,7 +424,8 @@ see_event(const AuditEvent *event, void *data)
 static int
 compare_writes(const void *a, const void *b)
 {
-    const Write *first = *(const Write *const *)a, *second = *(const Write *const *)b;
+    const RecordedWrite *first = *(const RecordedWrite *const *)a,
+                        *second = *(const RecordedWrite *const *)b;
 
     if (first->at != second->at)
         return first->at < second->at ? -1 : 1;
@@ -429,7 +433,7 @@ compare_writes(const void *a, const void *b)
 }
 
 static int
-compare_times(const void *a, const void *b)
+writes_compare_times(const void *a, const void *b)
 {
     SimTime first = *(const SimTime *)a, second = *(const SimTime *)b;
 
@@ -471,7 +475,8 @@ writes_read(const char *const *files,
             GError **error)
 {
     g_autoptr(Writes) self = g_new0(Writes, 1);
-    Collector collector = {.writes = self, .start = start, .recorded = recorded, .report = report};
+    WritesCollector collector = {
+        .writes = self, .start = start, .recorded = recorded, .report = report};
 
     self->strings = strings_new();
     self->senders = senders_new();
@@ -481,7 +486,7 @@ writes_read(const char *const *files,
     self->processes = g_ptr_array_new_with_free_func(process_seen_free);
     collector.text = g_string_new(NULL);
     collector.processes = g_hash_table_new(g_str_hash, g_str_equal);
-    gboolean ok = audit_read(files, see_event, &collector, &self->summary, error);
+    gboolean ok = audit_read(files, writes_see_event, &collector, &self->summary, error);
     g_string_free(collector.text, TRUE);
     g_hash_table_unref(collector.processes);
     if (ok && self->summary.n_seen == 0)
@@ -491,10 +496,10 @@ writes_read(const char *const *files,
     g_ptr_array_sort(self->writes, compare_writes);
     g_array_sort(self->failures, compare_failures);
     for (unsigned i = 0; i < self->processes->len; i++) {
-        ProcessSeen *seen = self->processes->pdata[i];
-        g_array_sort(seen->requests, compare_times);
-        g_array_sort(seen->ends, compare_times);
-        g_array_sort(seen->starts, compare_times);
+        ProcessWrites *seen = self->processes->pdata[i];
+        g_array_sort(seen->requests, writes_compare_times);
+        g_array_sort(seen->ends, writes_compare_times);
+        g_array_sort(seen->starts, writes_compare_times);
     }
     writes_name_pods(self);
     report_summary(&self->summary, report);

@@ -57,7 +57,7 @@ typedef struct {
     const char **claims;      /* (owned): of created pods; NULL-terminated; NULL: none */
     char *request, *response; /* (owned): bodies of writes from outside, without status and
                                  managedFields; NULL: none */
-} Write;
+} RecordedWrite;
 
 /* A call of a driver that failed, as an Event tells it. */
 typedef struct {
@@ -74,7 +74,7 @@ typedef struct {
     GArray *requests; /* of SimTime: received, in order of time */
     GArray *ends;     /* of SimTime: its watches ended */
     GArray *starts;   /* of SimTime: the reads of all objects of a kind, as informers begin */
-} ProcessSeen;
+} ProcessWrites;
 
 /* A kubelet looked for a claim by name, as it does for each new pod. */
 typedef struct {
@@ -85,10 +85,10 @@ typedef struct {
 typedef struct {
     Strings *strings;
     Senders *senders;
-    GPtrArray *writes;    /* of Write (owned), by time of the commit */
+    GPtrArray *writes;    /* of RecordedWrite (owned), by time of the commit */
     GArray *failures;     /* of DriverFailure, by time */
     GArray *looks;        /* of ClaimLook */
-    GPtrArray *processes; /* of ProcessSeen (owned), in the order of their first requests */
+    GPtrArray *processes; /* of ProcessWrites (owned), in the order of their first requests */
     AuditSummary summary;
 } Writes;
 

@@ -13,7 +13,7 @@ is_comment(const char *member)
 
 /* Whether YAML 1.1 and ours read the plain word as this text. */
 static gboolean
-is_plain(const char *text)
+yaml_print_is_plain(const char *text)
 {
     static const char *const words[] = {"true", "false", "yes", "no", "on",
                                         "off",  "null",  "y",   "n",  NULL};
@@ -45,7 +45,7 @@ is_measure(const char *text)
 static void
 print_text(GString *out, const char *text)
 {
-    if (is_plain(text) || is_measure(text)) {
+    if (yaml_print_is_plain(text) || is_measure(text)) {
         g_string_append(out, text);
         return;
     }
@@ -119,7 +119,7 @@ has_comment(const json_t *value)
 }
 
 static gboolean
-is_empty(const json_t *value)
+yaml_print_is_empty(const json_t *value)
 {
     return json_object_size(value) + json_array_size(value) == 0;
 }
@@ -131,7 +131,7 @@ print_in_line(GString *out, const json_t *value, gsize column)
     gsize length = out->len;
 
     print_flow(out, value);
-    if (column + out->len - length <= LINE_MAX_COLUMNS || is_empty(value) ||
+    if (column + out->len - length <= LINE_MAX_COLUMNS || yaml_print_is_empty(value) ||
         !(json_is_object(value) || json_is_array(value))) {
         g_string_append_c(out, '\n');
         return TRUE;

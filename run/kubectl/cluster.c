@@ -9,7 +9,7 @@ struct KubectlCluster {
 
 /* The API server lists objects by their keys in its store: namespace/name in byte order. */
 static int
-compare_keys(const void *a, const void *b)
+cluster_compare_keys(const void *a, const void *b)
 {
     json_t *const *left = a, *const *right = b;
     g_autofree char *x = g_strconcat(value_text(*left, "metadata.namespace"), "/",
@@ -43,7 +43,7 @@ kubectl_cluster_new(json_t *list)
             g_ptr_array_add(self->objects[index_of(kind)], object);
     }
     for (unsigned i = 0; i < kubectl_n_kinds(); i++)
-        g_ptr_array_sort(self->objects[i], compare_keys);
+        g_ptr_array_sort(self->objects[i], cluster_compare_keys);
     return self;
 }
 

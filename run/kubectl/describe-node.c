@@ -120,13 +120,13 @@ put_system(Description *self, json_t *node)
 typedef struct {
     int64_t milli;
     gboolean is_binary;
-} Amount;
+} DescribeNodeAmount;
 
-static Amount
+static DescribeNodeAmount
 amount_of(json_t *list, const char *name)
 {
     const char *text = json_string_value(json_object_get(list, name));
-    Amount amount = {0};
+    DescribeNodeAmount amount = {0};
     int64_t value;
 
     if (text == NULL || !quantity_parse(text, &value, &amount.milli, NULL))
@@ -136,7 +136,7 @@ amount_of(json_t *list, const char *name)
 }
 
 static void
-amount_add(Amount *self, Amount other)
+amount_add(DescribeNodeAmount *self, DescribeNodeAmount other)
 {
     if (self->milli == 0)
         self->is_binary = other.is_binary;
@@ -144,7 +144,7 @@ amount_add(Amount *self, Amount other)
 }
 
 static void
-amount_raise(Amount *self, Amount other)
+amount_raise(DescribeNodeAmount *self, DescribeNodeAmount other)
 {
     if (other.milli > self->milli)
         *self = other;
@@ -153,18 +153,18 @@ amount_raise(Amount *self, Amount other)
 /* The requests or limits of a pod (PodRequestsAndLimits in kubectl): the sum of its containers, or
  * the largest init container with the sidecars before it; plus the overhead. @list: "requests" or
  * "limits" */
-static Amount
+static DescribeNodeAmount
 pod_amount(json_t *pod, const char *list, const char *name)
 {
     g_autofree char *path = g_strconcat("resources.", list, NULL);
-    Amount total = {0}, sidecars = {0}, init = {0};
+    DescribeNodeAmount total = {0}, sidecars = {0}, init = {0};
     json_t *container;
     gsize i;
 
     json_array_foreach(value_at(pod, "spec.containers"), i, container)
         amount_add(&total, amount_of(value_at(container, path), name));
     json_array_foreach(value_at(pod, "spec.initContainers"), i, container) {
-        Amount own = amount_of(value_at(container, path), name);
+        DescribeNodeAmount own = amount_of(value_at(container, path), name);
 
         if (strcmp(value_text(container, "restartPolicy"), "Always") == 0) {
             amount_add(&total, own);
@@ -184,7 +184,7 @@ pod_amount(json_t *pod, const char *list, const char *name)
 /* Appends "100m (10%)" of @room thousandths. @is_pod: without room, kubectl divides by 0 and prints
  * the least int64 */
 static void
-append_share(GString *out, Amount amount, int64_t room, gboolean is_pod)
+append_share(GString *out, DescribeNodeAmount amount, int64_t room, gboolean is_pod)
 {
     char buffer[QUANTITY_BUFFER];
     int64_t percent = room != 0 ? (int64_t)((double)amount.milli / (double)room * 100)
@@ -247,7 +247,7 @@ put_totals(Description *self, GPtrArray *pods, json_t *room)
     put(self, 1, "--------\t--------\t------\n");
     for (unsigned n = 0; n < names->len; n++) {
         const char *name = names->pdata[n];
-        Amount requests = {0}, limits = {0};
+        DescribeNodeAmount requests = {0}, limits = {0};
         g_autoptr(GString) line = g_string_new(NULL);
 
         for (unsigned p = 0; p < pods->len; p++) {

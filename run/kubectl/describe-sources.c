@@ -35,7 +35,7 @@ typedef struct {
     SourcePlace place;
     const char *type, *what; /* "HostPath", "bare host directory volume" */
     SourceField fields[SOURCE_FIELDS_MAX + 1];
-} SourceKind;
+} DescribeSourcesKind;
 
 /* clang-format off */
 #define FS_TYPE {"FSType:", "fsType", SHOW_TEXT}
@@ -43,7 +43,7 @@ typedef struct {
 #define SECRET {"SecretRef:", "secretRef", SHOW_REFERENCE}
 
 /* In the order of kubectl, which describes only the first source that it finds. */
-static const SourceKind sources[] = {
+static const DescribeSourcesKind sources[] = {
     {"hostPath", IN_BOTH, "HostPath", "bare host directory volume",
      {{"Path:", "path", SHOW_TEXT}, {"HostPathType:", "type", SHOW_TEXT_NONE}}},
     {"gcePersistentDisk", IN_BOTH, "GCEPersistentDisk", "a Persistent Disk resource in Google Compute Engine",
@@ -314,7 +314,7 @@ describe_volume_source(Description *self, json_t *spec, gboolean is_persistent)
     };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(sources); i++) {
-        const SourceKind *kind = &sources[i];
+        const DescribeSourcesKind *kind = &sources[i];
         json_t *source = value_at(spec, kind->key);
 
         if (source == NULL || kind->place == (is_persistent ? IN_POD : IN_VOLUME))

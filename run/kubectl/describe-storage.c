@@ -69,7 +69,7 @@ add_users(const Description *self, json_t *claim, GPtrArray *names)
 }
 
 static int
-compare_names(const void *a, const void *b)
+describe_storage_compare_names(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -81,7 +81,7 @@ describe_claim(Description *self, json_t *claim)
 
     describe_claim_spec(self, claim, TRUE);
     add_users(self, claim, users);
-    g_ptr_array_sort(users, compare_names);
+    g_ptr_array_sort(users, describe_storage_compare_names);
     put(self, 0, "Used By:\t");
     if (users->len == 0)
         put(self, 0, "<none>\n");

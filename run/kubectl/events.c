@@ -63,7 +63,7 @@ has_type(const KubectlOptions *options, const char *type)
 
 /* Whether the Event is about the object of --for. */
 static gboolean
-is_about(json_t *event, const KubectlKind *kind, const char *name)
+events_is_about(json_t *event, const KubectlKind *kind, const char *name)
 {
     return kind == NULL ||
            (strcmp(value_text(event, "involvedObject.kind"), kind->kind) == 0 &&
@@ -97,7 +97,7 @@ read_filters(const KubectlRequest *self, const KubectlKind **kind, const char **
 }
 
 static void
-append_line(const KubectlRequest *self, json_t *event, GString *out)
+events_append_line(const KubectlRequest *self, json_t *event, GString *out)
 {
     g_autofree char *message = g_strstrip(g_strdup(value_text(event, "message")));
     g_autoptr(GString) line = g_string_new(NULL);
@@ -137,7 +137,7 @@ kubectl_events(const KubectlRequest *self, char **args)
     if (events == NULL)
         return 1;
     for (unsigned i = 0; i < events->len; i++)
-        if (is_about(events->pdata[i], kind, name) &&
+        if (events_is_about(events->pdata[i], kind, name) &&
             has_type(self->options, value_text(events->pdata[i], "type")))
             g_ptr_array_add(shown, events->pdata[i]);
     go_sort(shown, is_earlier, NULL);
@@ -157,7 +157,7 @@ kubectl_events(const KubectlRequest *self, char **args)
                                "%sLAST SEEN\tTYPE\tREASON\tOBJECT\tMESSAGE\n",
                                self->options->all_namespaces ? "NAMESPACE\t" : "");
     for (unsigned i = 0; i < shown->len; i++)
-        append_line(self, shown->pdata[i], tab_writer_text(writer));
+        events_append_line(self, shown->pdata[i], tab_writer_text(writer));
     tab_writer_flush(writer, self->out);
     return 0;
 }

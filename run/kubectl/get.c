@@ -26,7 +26,7 @@ begin_cell(GString *line, gboolean *is_first)
 
 /* A table shows only the first line of a text. */
 static void
-append_cell(GString *line, const char *text)
+get_append_cell(GString *line, const char *text)
 {
     gsize length = strcspn(text, "\f\n\r");
 
@@ -78,7 +78,7 @@ append_labels(const KubectlOptions *options, json_t *labels, GString *line, gboo
         const char *value = json_string_value(json_object_get(labels, *label));
 
         begin_cell(line, is_first);
-        append_cell(line, value != NULL ? value : "");
+        get_append_cell(line, value != NULL ? value : "");
     }
     if (options->show_labels) {
         begin_cell(line, is_first);
@@ -97,7 +97,7 @@ append_row(const TableStyle *style, json_t *object, ValueTime now, GString *line
     }
     if (style->with_namespace) {
         begin_cell(line, &is_first);
-        append_cell(line, value_text(object, "metadata.namespace"));
+        get_append_cell(line, value_text(object, "metadata.namespace"));
     }
     for (const KindColumn *column = style->kind->columns; column->name != NULL; column++) {
         g_autoptr(GString) text = g_string_new(NULL);
@@ -112,7 +112,7 @@ append_row(const TableStyle *style, json_t *object, ValueTime now, GString *line
         }
         Cell cell = {text, object, value_at(object, column->path), column, now};
         column->append(&cell);
-        append_cell(line, text->len > 0 ? text->str : column->missing);
+        get_append_cell(line, text->len > 0 ? text->str : column->missing);
     }
     append_labels(style->options, value_at(object, "metadata.labels"), line, &is_first);
     g_string_append_c(line, '\n');

@@ -18,17 +18,17 @@ typedef enum {
     STEP_UNION,
     STEP_RANGE,
     STEP_END,
-} StepKind;
+} JsonPathStepKind;
 
 typedef struct {
-    StepKind kind;
+    JsonPathStepKind kind;
     char *text;      /* of TEXT and FIELD; of FILTER its operator, or "exists" */
     json_t *number;  /* of NUMBER, which includes true and false */
     GPtrArray *left; /* of FILTER: Step; of UNION: GPtrArray of Step */
     GPtrArray *right;
     int64_t bounds[3];         /* of SLICE: first, end, step */
     gboolean known[3], is_one; /* is_one: [n], which ends at n + 1 */
-} Step;
+} JsonPathStep;
 
 struct JsonPath {
     GPtrArray *parts; /* GPtrArray of Step */
@@ -44,7 +44,7 @@ G_DEFINE_QUARK(kvolsim - json - path - error, json_path_error)
 static void
 step_free(void *data)
 {
-    Step *self = data;
+    JsonPathStep *self = data;
 
     g_free(self->text);
     json_decref(self->number);
@@ -59,19 +59,19 @@ steps_new(void)
     return g_ptr_array_new_with_free_func(step_free);
 }
 
-static Step *
-add_step(GPtrArray *steps, StepKind kind)
+static JsonPathStep *
+add_step(GPtrArray *steps, JsonPathStepKind kind)
 {
-    Step *step = g_new0(Step, 1);
+    JsonPathStep *step = g_new0(JsonPathStep, 1);
 
     step->kind = kind;
     g_ptr_array_add(steps, step);
     return step;
 }
 
-static gboolean fail(Parser *parser, const char *format, ...) G_GNUC_PRINTF(2, 3);
+static gboolean json_path_fail(Parser *parser, const char *format, ...) G_GNUC_PRINTF(2, 3);
 static gboolean
-fail(Parser *parser, const char *format, ...)
+json_path_fail(Parser *parser, const char *format, ...)
 {
     va_list args;
 
@@ -110,7 +110,7 @@ parse_quote(Parser *parser, GPtrArray *steps)
 
     while (*parser->at != quote || (parser->at > start && parser->at[-1] == '\\')) {
         if (*parser->at == '\0' || *parser->at == '\n')
-            return fail(parser, "unterminated quoted string");
+            return json_path_fail(parser, "unterminated quoted string");
         parser->at++;
     }
     g_autofree char *raw = g_strndup(start, (gsize)(parser->at++ - start));
@@ -155,7 +155,7 @@ parse_word(Parser *parser, GPtrArray *steps)
     else if (end != word && *end == '\0')
         add_step(steps, STEP_NUMBER)->number = json_integer(integer);
     else
-        return fail(parser, "unrecognized identifier %s", word);
+        return json_path_fail(parser, "unrecognized identifier %s", word);
     return TRUE;
 }
 
@@ -164,18 +164,18 @@ static gboolean
 parse_slice(Parser *parser, GPtrArray *steps, const char *text)
 {
     g_auto(GStrv) bounds = g_strsplit(text, ":", -1);
-    Step *step = add_step(steps, STEP_SLICE);
+    JsonPathStep *step = add_step(steps, STEP_SLICE);
     unsigned n = g_strv_length(bounds);
 
     if (n > 3 || n == 0)
-        return fail(parser, "invalid array index %s", text);
+        return json_path_fail(parser, "invalid array index %s", text);
     for (unsigned i = 0; i < n; i++) {
         char *end;
 
         step->known[i] = *bounds[i] != '\0';
         step->bounds[i] = g_ascii_strtoll(bounds[i], &end, 10);
         if (*end != '\0')
-            return fail(parser, "invalid array index %s", text);
+            return json_path_fail(parser, "invalid array index %s", text);
     }
     if (n == 1) {
         step->is_one = step->known[1] = TRUE;
@@ -188,7 +188,7 @@ static gboolean
 parse_union(Parser *parser, GPtrArray *steps, const char *text)
 {
     g_auto(GStrv) members = g_strsplit(text, ",", -1);
-    Step *step = add_step(steps, STEP_UNION);
+    JsonPathStep *step = add_step(steps, STEP_UNION);
 
     step->left = g_ptr_array_new_with_free_func((GDestroyNotify)g_ptr_array_unref);
     for (unsigned i = 0; members[i] != NULL; i++) {
@@ -209,7 +209,7 @@ parse_array(Parser *parser, GPtrArray *steps)
     const char *start = parser->at, *end = strchr(start, ']');
 
     if (end == NULL)
-        return fail(parser, "unterminated array");
+        return json_path_fail(parser, "unterminated array");
     parser->at = end + 1;
 
     g_autofree char *text = g_strndup(start, (gsize)(end - start));
@@ -240,13 +240,13 @@ parse_filter(Parser *parser, GPtrArray *steps)
             quote = '\0';
     }
     if (*parser->at == '\0')
-        return fail(parser, "unterminated filter");
+        return json_path_fail(parser, "unterminated filter");
     if (parser->at[1] != ']')
-        return fail(parser, "unclosed array expect ]");
+        return json_path_fail(parser, "unclosed array expect ]");
 
     const char *end = parser->at, *operator= start + strcspn(start, "!<>=");
     parser->at += 2;
-    Step *step = add_step(steps, STEP_FILTER);
+    JsonPathStep *step = add_step(steps, STEP_FILTER);
     if (operator>= end || operator== start) {
         step->text = g_strdup("exists");
         step->left = parse_part(parser, start, (gsize)(end - start));
@@ -272,7 +272,7 @@ parse_action(Parser *parser, GPtrArray *steps, char end)
         if (c == end)
             return TRUE;
         if (c == '\0' || c == '\n' || c == '\r')
-            return fail(parser, "unclosed action");
+            return json_path_fail(parser, "unclosed action");
         if (c == ' ' || c == '@' || c == '$') {
             parser->at++;
         } else if (g_str_has_prefix(parser->at, "[?(")) {
@@ -294,7 +294,8 @@ parse_action(Parser *parser, GPtrArray *steps, char end)
         } else if (g_ascii_isalnum(c) || c == '_' || c == '+' || c == '-') {
             is_sound = parse_word(parser, steps);
         } else {
-            is_sound = fail(parser, "unrecognized character in action: U+%04X '%c'", c, c);
+            is_sound =
+                json_path_fail(parser, "unrecognized character in action: U+%04X '%c'", c, c);
         }
         if (!is_sound)
             return FALSE;
@@ -366,7 +367,7 @@ values_new(void)
 }
 
 static void
-add_value(GPtrArray *values, json_t *value)
+json_path_add_value(GPtrArray *values, json_t *value)
 {
     g_ptr_array_add(values, json_incref(value));
 }
@@ -378,10 +379,10 @@ mismatch(GError **error, const char *message)
     return FALSE;
 }
 
-static gboolean walk(GPtrArray *steps, GPtrArray **values, GError **error);
+static gboolean json_path_walk(GPtrArray *steps, GPtrArray **values, GError **error);
 
 static gboolean
-walk_slice(const Step *step, json_t *value, GPtrArray *found, GError **error)
+walk_slice(const JsonPathStep *step, json_t *value, GPtrArray *found, GError **error)
 {
     int64_t length = (int64_t)json_array_size(value), first = step->bounds[0],
             end = step->bounds[1], by = step->known[2] ? step->bounds[2] : 1;
@@ -409,7 +410,7 @@ walk_slice(const Step *step, json_t *value, GPtrArray *found, GError **error)
     if (by <= 0)
         return mismatch(error, "step must be > 0");
     for (int64_t i = first; i < end; i += by)
-        add_value(found, json_array_get(value, (gsize)i));
+        json_path_add_value(found, json_array_get(value, (gsize)i));
     return TRUE;
 }
 
@@ -422,9 +423,9 @@ add_members(GPtrArray *found, json_t *value)
     gsize i;
 
     for (unsigned k = 0; keys[k] != NULL; k++)
-        add_value(found, json_object_get(value, keys[k]));
+        json_path_add_value(found, json_object_get(value, keys[k]));
     json_array_foreach(value, i, item)
-        add_value(found, item);
+        json_path_add_value(found, item);
 }
 
 static void
@@ -434,7 +435,7 @@ walk_recursive(json_t *value, GPtrArray *found)
 
     add_members(members, value);
     if (members->len > 0)
-        add_value(found, value);
+        json_path_add_value(found, value);
     for (unsigned i = 0; i < members->len; i++)
         walk_recursive(members->pdata[i], found);
 }
@@ -489,15 +490,15 @@ walk_item(GPtrArray *steps, json_t *item, GError **error)
 {
     GPtrArray *values = values_new();
 
-    add_value(values, item);
-    if (walk(steps, &values, error))
+    json_path_add_value(values, item);
+    if (json_path_walk(steps, &values, error))
         return values;
     g_ptr_array_unref(values);
     return NULL;
 }
 
 static gboolean
-walk_filter(const Step *step, json_t *list, GPtrArray *found, GError **error)
+walk_filter(const JsonPathStep *step, json_t *list, GPtrArray *found, GError **error)
 {
     json_t *item;
     gsize i;
@@ -511,7 +512,7 @@ walk_filter(const Step *step, json_t *list, GPtrArray *found, GError **error)
             return FALSE;
         if (step->right == NULL) {
             if (left->len > 0)
-                add_value(found, item);
+                json_path_add_value(found, item);
             continue;
         }
 
@@ -526,13 +527,13 @@ walk_filter(const Step *step, json_t *list, GPtrArray *found, GError **error)
         if (!passes_filter(step->text, left->pdata[0], right->pdata[0], &passes, error))
             return FALSE;
         if (passes)
-            add_value(found, item);
+            json_path_add_value(found, item);
     }
     return TRUE;
 }
 
 static gboolean
-walk_value(const Step *step, json_t *value, GPtrArray *found, GError **error)
+walk_value(const JsonPathStep *step, json_t *value, GPtrArray *found, GError **error)
 {
     json_t *member;
 
@@ -540,7 +541,7 @@ walk_value(const Step *step, json_t *value, GPtrArray *found, GError **error)
     case STEP_FIELD:
         member = json_object_get(value, step->text);
         if (member != NULL)
-            add_value(found, member);
+            json_path_add_value(found, member);
         return TRUE;
     case STEP_SLICE:
         return walk_slice(step, value, found, error);
@@ -553,7 +554,7 @@ walk_value(const Step *step, json_t *value, GPtrArray *found, GError **error)
         walk_recursive(value, found);
         return TRUE;
     case STEP_NUMBER:
-        add_value(found, step->number);
+        json_path_add_value(found, step->number);
         return TRUE;
     case STEP_TEXT:
     case STEP_UNION:
@@ -565,7 +566,7 @@ walk_value(const Step *step, json_t *value, GPtrArray *found, GError **error)
 }
 
 static gboolean
-walk_step(const Step *step, GPtrArray *values, GPtrArray *found, GError **error)
+walk_step(const JsonPathStep *step, GPtrArray *values, GPtrArray *found, GError **error)
 {
     if (step->kind == STEP_TEXT) {
         g_ptr_array_add(found, json_string(step->text));
@@ -576,10 +577,10 @@ walk_step(const Step *step, GPtrArray *values, GPtrArray *found, GError **error)
             GPtrArray *member = values_new();
 
             for (unsigned i = 0; i < values->len; i++)
-                add_value(member, values->pdata[i]);
-            gboolean is_sound = walk(step->left->pdata[m], &member, error);
+                json_path_add_value(member, values->pdata[i]);
+            gboolean is_sound = json_path_walk(step->left->pdata[m], &member, error);
             for (unsigned i = 0; i < member->len; i++)
-                add_value(found, member->pdata[i]);
+                json_path_add_value(found, member->pdata[i]);
             g_ptr_array_unref(member);
             if (!is_sound)
                 return FALSE;
@@ -597,10 +598,10 @@ walk_step(const Step *step, GPtrArray *values, GPtrArray *found, GError **error)
 
 /* Replaces *@values by the values that @steps find in them. */
 static gboolean
-walk(GPtrArray *steps, GPtrArray **values, GError **error)
+json_path_walk(GPtrArray *steps, GPtrArray **values, GError **error)
 {
     for (unsigned i = 0; i < steps->len; i++) {
-        const Step *step = steps->pdata[i];
+        const JsonPathStep *step = steps->pdata[i];
 
         if (step->kind == STEP_RANGE || step->kind == STEP_END)
             continue;
@@ -615,9 +616,9 @@ walk(GPtrArray *steps, GPtrArray **values, GError **error)
 }
 
 static gboolean
-begins_with(GPtrArray *steps, StepKind kind)
+begins_with(GPtrArray *steps, JsonPathStepKind kind)
 {
-    return steps->len > 0 && ((const Step *)steps->pdata[0])->kind == kind;
+    return steps->len > 0 && ((const JsonPathStep *)steps->pdata[0])->kind == kind;
 }
 
 /* Walks the parts from @first to the end of their range. @found: gets the values of each part;

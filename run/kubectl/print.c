@@ -92,7 +92,7 @@ static const char other_types[] =
 
 /* go-yaml sorts names as people do: numbers in them by value, letters after other characters. */
 static int
-compare_names(const void *a, const void *b)
+print_compare_names(const void *a, const void *b)
 {
     const char *left = *(char *const *)a, *right = *(char *const *)b;
     gboolean in_digits = FALSE;
@@ -172,7 +172,7 @@ emit_value(Printer *self, json_t *value)
     if (json_is_object(value)) {
         g_auto(GStrv) keys = value_keys(value);
 
-        qsort(keys, g_strv_length(keys), sizeof *keys, compare_names);
+        qsort(keys, g_strv_length(keys), sizeof *keys, print_compare_names);
         yaml_mapping_start_event_initialize(&event, NULL, NULL, 1, YAML_BLOCK_MAPPING_STYLE);
         emit(self, &event);
         for (unsigned i = 0; keys[i] != NULL; i++) {

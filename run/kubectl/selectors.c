@@ -19,7 +19,7 @@ typedef struct {
     char *token; /* (owned) */
     json_t *labels;
     char *fault; /* (owned): NULL: none so far */
-} Reader;
+} SelectorsReader;
 
 static const char *const comparisons[] = {"=", "==", "!=", ">", "<"};
 
@@ -32,7 +32,7 @@ symbol_length(const char *text)
 }
 
 static void
-next_token(Reader *self)
+next_token(SelectorsReader *self)
 {
     gsize length;
 
@@ -48,20 +48,20 @@ next_token(Reader *self)
 }
 
 static gboolean
-is_symbol(const Reader *self, const char *symbol)
+is_symbol(const SelectorsReader *self, const char *symbol)
 {
     return self->type == TOKEN_SYMBOL && strcmp(self->token, symbol) == 0;
 }
 
 static gboolean
-is_requirement_over(const Reader *self)
+is_requirement_over(const SelectorsReader *self)
 {
     return self->type == TOKEN_END || is_symbol(self, ",");
 }
 
 /* Returns: FALSE */
 static gboolean
-expected(Reader *self, const char *what)
+expected(SelectorsReader *self, const char *what)
 {
     self->fault = g_strdup_printf("found '%s', expected: %s", self->token, what);
     return FALSE;
@@ -69,7 +69,7 @@ expected(Reader *self, const char *what)
 
 /* Whether the word may be a value of the label. */
 static gboolean
-check_value(Reader *self, const char *key, unsigned i, const char *value)
+check_value(SelectorsReader *self, const char *key, unsigned i, const char *value)
 {
     const char *why = name_fault_label_value(value);
 
@@ -81,7 +81,7 @@ check_value(Reader *self, const char *key, unsigned i, const char *value)
 
 /* "(a,b)"; between commas may be nothing, the empty value. */
 static gboolean
-read_set(Reader *self, const char *key, const char *value, gboolean *is_found)
+read_set(SelectorsReader *self, const char *key, const char *value, gboolean *is_found)
 {
     unsigned n = 0;
 
@@ -108,7 +108,7 @@ read_set(Reader *self, const char *key, const char *value, gboolean *is_found)
 }
 
 static gboolean
-check_number(Reader *self, const char *text)
+selectors_check_number(SelectorsReader *self, const char *text)
 {
     char *end;
 
@@ -133,7 +133,7 @@ is_beyond(const char *value, const char *limit, gboolean is_greater)
 
 /* What stands behind "=": a value, or nothing, the empty value. */
 static gboolean
-read_comparison(Reader *self, const char *key, const char *value, gboolean *matches)
+read_comparison(SelectorsReader *self, const char *key, const char *value, gboolean *matches)
 {
     g_autofree char *operator= g_steal_pointer(&self->token);
 
@@ -144,7 +144,7 @@ read_comparison(Reader *self, const char *key, const char *value, gboolean *matc
     if (!is_requirement_over(self))
         next_token(self);
     gboolean is_order = *operator== '>' || * operator== '<';
-    if ((is_order && !check_number(self, wanted)) || !check_value(self, key, 0, wanted))
+    if ((is_order && !selectors_check_number(self, wanted)) || !check_value(self, key, 0, wanted))
         return FALSE;
     gboolean is_equal = value != NULL && strcmp(value, wanted) == 0;
     *matches = is_order ? is_beyond(value, wanted, *operator== '>') : is_equal == (*operator!= '!');
@@ -152,7 +152,7 @@ read_comparison(Reader *self, const char *key, const char *value, gboolean *matc
 }
 
 static gboolean
-read_requirement(Reader *self, gboolean *matches)
+read_requirement(SelectorsReader *self, gboolean *matches)
 {
     gboolean is_negated = is_symbol(self, "!"), is_found;
 
@@ -186,7 +186,7 @@ read_requirement(Reader *self, gboolean *matches)
 }
 
 static gboolean
-read_selector(Reader *self, gboolean *matches)
+read_selector(SelectorsReader *self, gboolean *matches)
 {
     if (self->type == TOKEN_END)
         return TRUE;
@@ -214,7 +214,7 @@ read_selector(Reader *self, gboolean *matches)
 gboolean
 label_selector_text_matches(const char *selector, json_t *labels, gboolean *matches, char **fault)
 {
-    Reader reader = {.rest = selector, .labels = labels};
+    SelectorsReader reader = {.rest = selector, .labels = labels};
 
     *matches = TRUE;
     next_token(&reader);

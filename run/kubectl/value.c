@@ -50,7 +50,7 @@ value_length(json_t *object, const char *path)
 }
 
 static int
-compare_texts(const void *a, const void *b)
+value_compare_texts(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -64,7 +64,7 @@ value_keys(json_t *map)
 
     json_object_foreach(map, key, value)
         g_ptr_array_add(keys, g_strdup(key));
-    g_ptr_array_sort(keys, compare_texts);
+    g_ptr_array_sort(keys, value_compare_texts);
     g_ptr_array_add(keys, NULL);
     return (char **)g_ptr_array_free(keys, FALSE);
 }

@@ -49,12 +49,12 @@ calibration_compare(const GArray *before, const GArray *now)
 /* Draws @n of @some again and again, and compares them with all of @others. Adds to @ratios and
  * @distances. */
 static void
-draw(const GArray *some,
-     const GArray *others,
-     unsigned n,
-     const char *stream,
-     GArray *ratios,
-     GArray *distances)
+calibration_compare_draw(const GArray *some,
+                         const GArray *others,
+                         unsigned n,
+                         const char *stream,
+                         GArray *ratios,
+                         GArray *distances)
 {
     const double *x = (const double *)some->data, *y = (const double *)others->data;
     double median = fit_quantile(y, others->len, 0.5);
@@ -85,8 +85,8 @@ calibration_noise(
 
     if (a->len == 0 || b->len == 0 || n == 0)
         return FALSE;
-    draw(b, a, n, "calibration/later", ratios, distances);
-    draw(a, b, n, "calibration/earlier", ratios, distances);
+    calibration_compare_draw(b, a, n, "calibration/later", ratios, distances);
+    calibration_compare_draw(a, b, n, "calibration/earlier", ratios, distances);
     g_array_sort(ratios, fit_compare);
     g_array_sort(distances, fit_compare);
     noise->ratio = exp(fit_quantile((const double *)ratios->data, ratios->len, OF_DRAWS));

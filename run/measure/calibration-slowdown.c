@@ -22,7 +22,7 @@
 typedef struct {
     unsigned n;
     double seconds;
-} Part;
+} CalibrationSlowdownPart;
 
 struct CalibrationShares {
     const GArray *samples;
@@ -41,7 +41,7 @@ static GArray *
 parts_of(const GArray *samples, unsigned i, double longest)
 {
     const CalibrationSample *self = &g_array_index(samples, CalibrationSample, i);
-    GArray *parts = g_array_new(FALSE, FALSE, sizeof(Part));
+    GArray *parts = g_array_new(FALSE, FALSE, sizeof(CalibrationSlowdownPart));
     g_autoptr(GArray) begins = g_array_new(FALSE, FALSE, sizeof(double));
     g_autoptr(GArray) ends = g_array_new(FALSE, FALSE, sizeof(double));
     double from = self->began, until = end_of(self);
@@ -73,7 +73,7 @@ parts_of(const GArray *samples, unsigned i, double longest)
             next = MIN(next, g_array_index(begins, double, b));
         if (e < ends->len)
             next = MIN(next, g_array_index(ends, double, e));
-        const Part part = {1 + b - e, next - from};
+        const CalibrationSlowdownPart part = {1 + b - e, next - from};
         g_array_append_val(parts, part);
         from = next;
     }
@@ -119,7 +119,7 @@ calibration_shares_alone(const CalibrationShares *self,
             (workers != 0 && sample->workers != workers))
             continue;
         for (unsigned k = 0; k < parts->len; k++) {
-            const Part *part = &g_array_index(parts, Part, k);
+            const CalibrationSlowdownPart *part = &g_array_index(parts, CalibrationSlowdownPart, k);
             alone += part->seconds / csi_slowdown_factor(slowdown, part->n);
         }
         g_array_append_val(seconds, alone);

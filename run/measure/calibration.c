@@ -22,7 +22,7 @@ typedef enum {
     OF_VOLUME, /* the life's volume */
     OF_COPY,   /* the volume restored from its snapshot */
     OF_SNAPSHOT,
-} Subject;
+} CalibrationSubject;
 
 typedef enum {
     AFTER_PAUSE, /* after other work of the machine, or none */
@@ -45,7 +45,7 @@ typedef enum {
 static const struct {
     CsiMethod method;
     CsiLatency kind;
-    Subject of;
+    CalibrationSubject of;
     When when;
 } steps[] = {
     {CSI_CREATE_VOLUME,               OF(CSI_CREATE_VOLUME),               OF_VOLUME,   AFTER_PAUSE},
@@ -84,7 +84,7 @@ typedef struct {
     int64_t bytes;
     unsigned workers;
     double place; /* among the others, from 0 to 1 */
-} Job;
+} CalibrationJob;
 
 /* Shared by all threads. Teams take job after job; the lives of a job go through their steps
  * together, and only one team at a time takes a step. */
@@ -105,15 +105,15 @@ typedef struct {
 
 typedef struct {
     Calibration *all;
-    const Job *job;
+    const CalibrationJob *job;
     unsigned number, step;
     gboolean is_ready; /* has read the input of its step */
     int *n_moving;     /* of its team */
     char *ids[3];      /* by Subject */
-} Life;
+} CalibrationLife;
 
 static double
-draw(const Calibration *all, unsigned life, unsigned step)
+calibration_draw(const Calibration *all, unsigned life, unsigned step)
 {
     SimStream stream = sim_stream_from(all->options->seed, 0, "calibration/pause");
 
@@ -124,7 +124,7 @@ draw(const Calibration *all, unsigned life, unsigned step)
 static gint64
 soon_us(const Calibration *all, double mean, unsigned life, unsigned step)
 {
-    return (gint64)(-log(draw(all, life, step)) * mean * G_USEC_PER_SEC);
+    return (gint64)(-log(calibration_draw(all, life, step)) * mean * G_USEC_PER_SEC);
 }
 
 /* After a while with nothing to do a call takes longer than right after another one, so pauses are
@@ -134,21 +134,26 @@ pause_us(const Calibration *all, double mean, unsigned life, unsigned step)
 {
     double longest = mean * log(PAUSE_SPREAD) / (1 - 1. / PAUSE_SPREAD);
 
-    return (gint64)(longest * pow(PAUSE_SPREAD, draw(all, life, step) - 1) * G_USEC_PER_SEC);
+    return (gint64)(longest * pow(PAUSE_SPREAD, calibration_draw(all, life, step) - 1) *
+                    G_USEC_PER_SEC);
 }
 
 static void
-keep_id(Life *life, Subject of, CsiMethod method, const CsiResponse *response)
+keep_id(CalibrationLife *life, CalibrationSubject of, CsiMethod method, const CsiResponse *response)
 {
     if (method != CSI_CREATE_VOLUME && method != CSI_CREATE_SNAPSHOT)
         return;
-    Subject made = method == CSI_CREATE_SNAPSHOT ? OF_SNAPSHOT : of;
+    CalibrationSubject made = method == CSI_CREATE_SNAPSHOT ? OF_SNAPSHOT : of;
     g_free(life->ids[made]);
     life->ids[made] = g_strdup(made == OF_SNAPSHOT ? response->snapshot_id : response->volume_id);
 }
 
 static void
-note(const Life *life, unsigned in_flight, gint64 began, gint64 ended, const CsiResponse *response)
+note(const CalibrationLife *life,
+     unsigned in_flight,
+     gint64 began,
+     gint64 ended,
+     const CsiResponse *response)
 {
     Calibration *all = life->all;
     const CalibrationSample sample = {
@@ -198,7 +203,7 @@ pods_until(unsigned step)
 }
 
 static void
-do_step(Life *life)
+do_step(CalibrationLife *life)
 {
     Calibration *all = life->all;
     unsigned step = life->step;
@@ -248,9 +253,9 @@ do_step(Life *life)
  * it, as in a validation, where each call comes to whichever waited longest: a thread that has just
  * worked is a fifth faster at short calls. What follows at once is for the pool again. */
 static void
-member(void *data, void *user_data)
+calibration_member(void *data, void *user_data)
 {
-    Life *life = data;
+    CalibrationLife *life = data;
     Calibration *all = user_data;
 
     if (!life->is_ready) {
@@ -289,7 +294,7 @@ let_be_used(Calibration *all, gint64 us)
 /* A step and those that follow it at once; no other team moves meanwhile. Returns: the step after
  * them */
 static unsigned
-do_burst(Calibration *all, Life *lives, unsigned n_lives, unsigned step)
+do_burst(Calibration *all, CalibrationLife *lives, unsigned n_lives, unsigned step)
 {
     const CalibrationOptions *options = all->options;
     unsigned first = lives[0].number;
@@ -314,12 +319,12 @@ do_burst(Calibration *all, Life *lives, unsigned n_lives, unsigned step)
 }
 
 static void
-do_job(Calibration *all, const Job *job)
+do_job(Calibration *all, const CalibrationJob *job)
 {
-    g_autofree Life *lives = g_new0(Life, job->workers);
+    g_autofree CalibrationLife *lives = g_new0(CalibrationLife, job->workers);
 
     for (unsigned i = 0; i < job->workers; i++) {
-        lives[i] = (Life){.all = all, .job = job};
+        lives[i] = (CalibrationLife){.all = all, .job = job};
         lives[i].number = (unsigned)g_atomic_int_add(&all->next_life, 1);
     }
     for (unsigned step = 0; step < G_N_ELEMENTS(steps) && !g_atomic_int_get(&all->stop);)
@@ -331,7 +336,7 @@ do_job(Calibration *all, const Job *job)
 
 /* Waits until the job's volumes fit below the limit; one job always fits. */
 static void
-wait_for_room(Calibration *all, const Job *job)
+wait_for_room(Calibration *all, const CalibrationJob *job)
 {
     g_mutex_lock(&all->lock);
     while (all->n_volumes > 0 && all->n_volumes + job->workers > all->options->volumes)
@@ -341,7 +346,7 @@ wait_for_room(Calibration *all, const Job *job)
 }
 
 static void
-give_room(Calibration *all, const Job *job)
+give_room(Calibration *all, const CalibrationJob *job)
 {
     g_mutex_lock(&all->lock);
     all->n_volumes -= job->workers;
@@ -358,7 +363,7 @@ team(void *data)
         unsigned i = (unsigned)g_atomic_int_add(&all->next_job, 1);
         if (i >= all->jobs->len)
             break;
-        const Job *job = &g_array_index(all->jobs, Job, i);
+        const CalibrationJob *job = &g_array_index(all->jobs, CalibrationJob, i);
         wait_for_room(all, job);
         do_job(all, job);
         give_room(all, job);
@@ -370,7 +375,7 @@ team(void *data)
 static int
 compare_jobs(const void *a, const void *b)
 {
-    double x = ((const Job *)a)->place, y = ((const Job *)b)->place;
+    double x = ((const CalibrationJob *)a)->place, y = ((const CalibrationJob *)b)->place;
 
     return x < y ? -1 : x > y;
 }
@@ -379,13 +384,13 @@ compare_jobs(const void *a, const void *b)
 static GArray *
 plan_jobs(const CalibrationOptions *options)
 {
-    GArray *jobs = g_array_new(FALSE, FALSE, sizeof(Job));
+    GArray *jobs = g_array_new(FALSE, FALSE, sizeof(CalibrationJob));
 
     for (unsigned i = 0; i < options->n_workers; i++) {
         unsigned n = (options->cycles + options->workers[i] - 1) / options->workers[i];
         for (unsigned k = 0; k < n * options->n_sizes; k++) {
-            const Job job = {options->sizes[k % options->n_sizes], options->workers[i],
-                             (k + 0.5) / (n * options->n_sizes)};
+            const CalibrationJob job = {options->sizes[k % options->n_sizes], options->workers[i],
+                                        (k + 0.5) / (n * options->n_sizes)};
             g_array_append_val(jobs, job);
         }
     }
@@ -402,7 +407,7 @@ run_teams(Calibration *all, unsigned workers_max)
     g_autoptr(GPtrArray) threads = g_ptr_array_new();
     gboolean go_on = TRUE;
 
-    all->members = g_thread_pool_new(member, all, (int)workers_max, TRUE, NULL);
+    all->members = g_thread_pool_new(calibration_member, all, (int)workers_max, TRUE, NULL);
     for (unsigned i = 0; i < n_teams; i++)
         g_ptr_array_add(threads, g_thread_new("calibration", team, all));
     while (options->progress != NULL && go_on && !g_atomic_int_get(&all->stop) &&

@@ -17,7 +17,7 @@ typedef struct {
 typedef struct {
     Player *player;
     const CallRow *row;
-} Step;
+} CallsReplayStep;
 
 static gboolean
 can_be_made(const CallRow *row)
@@ -36,13 +36,13 @@ calls_replay_left_out(const CallLog *journal)
 }
 
 static const char *
-text_of(Player *self, const CallRow *row, const char *field)
+calls_replay_text_of(Player *self, const CallRow *row, const char *field)
 {
     return strings_intern(self->strings, json_string_value(json_object_get(row->answer, field)));
 }
 
 static int64_t
-number_of(const CallRow *row, const char *field)
+calls_replay_number_of(const CallRow *row, const char *field)
 {
     return json_integer_value(json_object_get(row->answer, field));
 }
@@ -81,16 +81,16 @@ known_snapshot(Player *self, const char *id)
 static void
 fill_creation(Player *self, const CallRow *row, CsiRequest *request)
 {
-    const char *source = text_of(self, row, "sourceId");
+    const char *source = calls_replay_text_of(self, row, "sourceId");
 
     request->name = strings_intern(self->strings, row->subject);
-    request->required_bytes = number_of(row, "capacityBytes");
-    request->source_kind = (CsiSourceKind)number_of(row, "sourceKind");
+    request->required_bytes = calls_replay_number_of(row, "capacityBytes");
+    request->source_kind = (CsiSourceKind)calls_replay_number_of(row, "sourceKind");
     if (request->source_kind == CSI_SOURCE_SNAPSHOT)
         request->source_id = known_snapshot(self, source);
     else if (request->source_kind == CSI_SOURCE_VOLUME)
         request->source_id = known_volume(self, source);
-    const char *id = text_of(self, row, "volumeId");
+    const char *id = calls_replay_text_of(self, row, "volumeId");
     if (id != NULL)
         g_hash_table_insert(self->ids, g_strdup(id), (void *)request->name);
 }
@@ -100,7 +100,7 @@ static void
 fill_snapshot(Player *self, const CallRow *row, CsiRequest *request)
 {
     g_autofree char *source = g_strconcat("source of ", row->subject, NULL);
-    const char *id = text_of(self, row, "snapshotId");
+    const char *id = calls_replay_text_of(self, row, "snapshotId");
 
     request->name = strings_intern(self->strings, row->subject);
     request->volume_id = known_volume(self, source);
@@ -118,7 +118,7 @@ fill_node_call(Player *self, const CallRow *row, CsiRequest *request)
     if (csi_is_empty(row->subject)) /* NodeGetInfo and the like */
         return;
     request->volume_id = known_volume(self, row->subject);
-    request->required_bytes = number_of(row, "capacityBytes");
+    request->required_bytes = calls_replay_number_of(row, "capacityBytes");
     if (row->method == CSI_NODE_STAGE_VOLUME)
         g_hash_table_insert(self->staging, g_strdup(key), (void *)path);
     request->staging_path =
@@ -129,7 +129,7 @@ fill_node_call(Player *self, const CallRow *row, CsiRequest *request)
 }
 
 static void
-fill(Player *self, const CallRow *row, CsiRequest *request)
+calls_replay_fill(Player *self, const CallRow *row, CsiRequest *request)
 {
     switch ((int)row->method) {
     case CSI_CREATE_VOLUME:
@@ -150,7 +150,7 @@ fill(Player *self, const CallRow *row, CsiRequest *request)
         request->volume_id = known_volume(self, row->subject);
         request->node_id =
             csi_is_empty(row->node) ? NULL : strings_intern(self->strings, row->node);
-        request->required_bytes = number_of(row, "capacityBytes");
+        request->required_bytes = calls_replay_number_of(row, "capacityBytes");
         return;
     }
 }
@@ -158,13 +158,13 @@ fill(Player *self, const CallRow *row, CsiRequest *request)
 static void
 make_call(Sim *sim, void *data)
 {
-    g_autofree Step *step = data;
+    g_autofree CallsReplayStep *step = data;
     const CsiCapability capability = {.mode = CSI_MULTI_NODE_MULTI_WRITER};
     CsiRequest request = {
         .method = step->row->method, .capabilities = &capability, .n_capabilities = 1};
 
     (void)sim;
-    fill(step->player, step->row, &request);
+    calls_replay_fill(step->player, step->row, &request);
     csi_driver_call(csi_modelled_driver_base(step->player->driver), &request, NULL, NULL);
 }
 
@@ -201,8 +201,8 @@ schedule(Player *self, const CallLog *journal)
         const CallRow *row = call_log_at(journal, i);
         if (!can_be_made(row))
             continue;
-        Step *step = g_new(Step, 1);
-        *step = (Step){self, row};
+        CallsReplayStep *step = g_new(CallsReplayStep, 1);
+        *step = (CallsReplayStep){self, row};
         sim_at(self->sim, row->started_at - self->start, &make_call_event, step, 0);
     }
 }

@@ -134,11 +134,11 @@ typedef struct {
     const double *x;
     unsigned n;
     double mean, mean_log;
-} Samples;
+} FitSamples;
 
 /* Returns: FALSE: all are alike */
 static gboolean
-lognormal_of(const Samples *s, double shift, double *mu, double *sigma)
+lognormal_of(const FitSamples *s, double shift, double *mu, double *sigma)
 {
     double sum = 0, squares = 0;
 
@@ -152,7 +152,7 @@ lognormal_of(const Samples *s, double shift, double *mu, double *sigma)
 }
 
 static double
-minus_log_likelihood(const FitResult *result, FitFamily family, const Samples *s)
+minus_log_likelihood(const FitResult *result, FitFamily family, const FitSamples *s)
 {
     double sum = 0;
 
@@ -162,7 +162,7 @@ minus_log_likelihood(const FitResult *result, FitFamily family, const Samples *s
 }
 
 static double
-shifted_likelihood(double shift, const Samples *s)
+shifted_likelihood(double shift, const FitSamples *s)
 {
     FitResult result = {.shift = shift};
 
@@ -174,7 +174,7 @@ shifted_likelihood(double shift, const Samples *s)
 /* The likelihood of a shift that comes close to the smallest sample grows without bound: it keeps a
  * fiftieth of the distance to the median. Tried are shifts that come closer and closer. */
 static void
-fit_shifted(const Samples *s, FitResult *result)
+fit_shifted(const FitSamples *s, FitResult *result)
 {
     double lowest = s->x[0], nearest = 0.02 * (s->x[s->n / 2] - lowest);
     double best = 0, best_value = shifted_likelihood(0, s);
@@ -192,13 +192,13 @@ fit_shifted(const Samples *s, FitResult *result)
 }
 
 static double
-gamma_equation(double shape, const Samples *s)
+gamma_equation(double shape, const FitSamples *s)
 {
     return log(shape) - gsl_sf_psi(shape) - (log(s->mean) - s->mean_log);
 }
 
 static double
-weibull_equation(double shape, const Samples *s)
+weibull_equation(double shape, const FitSamples *s)
 {
     double top = 0, bottom = 0;
 
@@ -212,7 +212,7 @@ weibull_equation(double shape, const Samples *s)
 
 /* A root between the bounds, on a logarithmic scale. Returns: FALSE: there is none */
 static gboolean
-solve(double (*equation)(double x, const Samples *s), const Samples *s, double *root)
+solve(double (*equation)(double x, const FitSamples *s), const FitSamples *s, double *root)
 {
     double low = 1e-3, high = 1e4;
     gboolean falls = equation(low, s) > 0;
@@ -231,7 +231,7 @@ solve(double (*equation)(double x, const Samples *s), const Samples *s, double *
 }
 
 static void
-fit_weibull(const Samples *s, FitResult *result)
+fit_weibull(const FitSamples *s, FitResult *result)
 {
     double sum = 0;
 
@@ -244,7 +244,7 @@ fit_weibull(const Samples *s, FitResult *result)
 }
 
 static void
-fit_family(FitFamily family, const Samples *s, FitResult *result)
+fit_family(FitFamily family, const FitSamples *s, FitResult *result)
 {
     switch (family) {
     case FIT_LOGNORMAL:
@@ -271,7 +271,7 @@ fit_family(FitFamily family, const Samples *s, FitResult *result)
 }
 
 static void
-choose(Fit *fit)
+fit_choose(Fit *fit)
 {
     fit->best = -1;
     for (int i = 0; i < FIT_N_FAMILIES; i++)
@@ -284,7 +284,7 @@ choose(Fit *fit)
 void
 fit_samples(double *seconds, unsigned n, Fit *fit)
 {
-    Samples s = {seconds, n, 0, 0};
+    FitSamples s = {seconds, n, 0, 0};
     gsl_error_handler_t *handler = gsl_set_error_handler_off(); /* NaN is answer enough */
 
     *fit = (Fit){.n = n, .best = -1};
@@ -304,7 +304,7 @@ fit_samples(double *seconds, unsigned n, Fit *fit)
         result->ks = ks_of(result, family, seconds, n);
         result->ks_p = fit_ks_probability(result->ks, n);
     }
-    choose(fit);
+    fit_choose(fit);
     gsl_set_error_handler(handler);
 }
 
@@ -315,7 +315,7 @@ typedef struct {
     unsigned n;
     double mean; /* seconds; 0: not known */
     FitFamily family;
-} Buckets;
+} FitBuckets;
 
 static FitResult
 result_at(const gsl_vector *at, FitFamily family)
@@ -326,7 +326,7 @@ result_at(const gsl_vector *at, FitFamily family)
 }
 
 static double
-bucket_cdf(const Buckets *h, const FitResult *result, unsigned i)
+bucket_cdf(const FitBuckets *h, const FitResult *result, unsigned i)
 {
     return isinf(h->upper[i]) ? 1 : cdf(result, h->family, h->upper[i]);
 }
@@ -334,7 +334,7 @@ bucket_cdf(const Buckets *h, const FitResult *result, unsigned i)
 /* Minus the logarithm of the likelihood of the mean of so many, which is normal; few buckets say
  * less than their mean does. */
 static double
-mean_likelihood(const Buckets *h, const FitResult *result)
+mean_likelihood(const FitBuckets *h, const FitResult *result)
 {
     double a = result->a, b = result->b, mean, variance;
 
@@ -357,7 +357,7 @@ mean_likelihood(const Buckets *h, const FitResult *result)
 static double
 bucket_likelihood(const gsl_vector *at, void *data)
 {
-    const Buckets *h = data;
+    const FitBuckets *h = data;
     FitResult result = result_at(at, h->family);
     double sum = 0;
 
@@ -372,7 +372,7 @@ bucket_likelihood(const gsl_vector *at, void *data)
 }
 
 static double
-bucket_distance(const Buckets *h, const FitResult *result)
+bucket_distance(const FitBuckets *h, const FitResult *result)
 {
     double d = 0;
 
@@ -383,7 +383,7 @@ bucket_distance(const Buckets *h, const FitResult *result)
 
 /* Where half of all are. */
 static double
-middle_of(const Buckets *h)
+middle_of(const FitBuckets *h)
 {
     for (unsigned i = 0; i < h->n; i++)
         if (h->cumulative[i] >= h->cumulative[h->n - 1] / 2 && isfinite(h->upper[i]))
@@ -392,7 +392,7 @@ middle_of(const Buckets *h)
 }
 
 static FitResult
-fit_buckets(Buckets *h)
+fit_buckets(FitBuckets *h)
 {
     gsl_multimin_function function = {bucket_likelihood, 2, h};
     gsl_vector *at = gsl_vector_alloc(2), *step = gsl_vector_alloc(2);
@@ -426,13 +426,13 @@ fit_histogram(
 
     *fit = (Fit){.n = (unsigned)n, .best = -1};
     for (unsigned i = 0; n >= 1 && i < G_N_ELEMENTS(tried); i++) {
-        Buckets h = {upper, cumulative, n_buckets, mean, tried[i]};
+        FitBuckets h = {upper, cumulative, n_buckets, mean, tried[i]};
         FitResult *result = &fit->families[tried[i]];
         *result = fit_buckets(&h);
         result->ks = bucket_distance(&h, result);
         result->ks_p = fit_ks_probability(result->ks, n);
     }
-    choose(fit);
+    fit_choose(fit);
     gsl_set_error_handler(handler);
 }
 

@@ -11,10 +11,10 @@ typedef struct {
     const char *const *names;
     MetricSampleSeen seen;
     void *data;
-} Reader;
+} MetricSamplesReader;
 
 static gboolean
-is_wanted(const Reader *self, const char *name)
+metric_samples_is_wanted(const MetricSamplesReader *self, const char *name)
 {
     for (const char *const *wanted = self->names; *wanted != NULL; wanted++)
         if (g_str_has_prefix(name, *wanted))
@@ -60,7 +60,7 @@ parse_labels(const char *text, GHashTable *labels)
 }
 
 static gboolean
-read_line(const Reader *self, const char *line)
+metric_samples_read_line(const MetricSamplesReader *self, const char *line)
 {
     size_t length = strspn(line, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_:");
 
@@ -68,7 +68,7 @@ read_line(const Reader *self, const char *line)
         return TRUE;
     if (length == 0 || (line[length] != '{' && line[length] != ' '))
         return FALSE;
-    if (!is_wanted(self, line))
+    if (!metric_samples_is_wanted(self, line))
         return TRUE;
     g_autofree char *name = g_strndup(line, length);
     g_autoptr(GHashTable) labels = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
@@ -79,7 +79,8 @@ read_line(const Reader *self, const char *line)
 }
 
 static gboolean
-read_text(const Reader *self, const char *file, char *text, gsize length, GError **error)
+metric_samples_read_text(
+    const MetricSamplesReader *self, const char *file, char *text, gsize length, GError **error)
 {
     unsigned number = 1;
 
@@ -90,7 +91,7 @@ read_text(const Reader *self, const char *file, char *text, gsize length, GError
         next = strchr(line, '\n');
         if (next != NULL)
             *next++ = '\0';
-        if (read_line(self, line))
+        if (metric_samples_read_line(self, line))
             continue;
         /* The line is not shown: it may be anybody's file. */
         g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID,
@@ -106,7 +107,7 @@ read_text(const Reader *self, const char *file, char *text, gsize length, GError
 
 /* {"metric": {"__name__": ..., "le": ...}, "value": [when, "12"]} */
 static gboolean
-read_result(const Reader *self, const json_t *result)
+read_result(const MetricSamplesReader *self, const json_t *result)
 {
     g_autoptr(GHashTable) labels = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     json_t *metric = json_object_get(result, "metric"), *value = json_object_get(result, "value"),
@@ -119,11 +120,14 @@ read_result(const Reader *self, const json_t *result)
             g_hash_table_insert(labels, g_strdup(key), g_strdup(json_string_value(label)));
     sample.name = json_string_value(json_object_get(metric, "__name__"));
     return sample.name != NULL && count != NULL && parse_value(count, &sample.value) &&
-           (!is_wanted(self, sample.name) || self->seen(&sample, self->data));
+           (!metric_samples_is_wanted(self, sample.name) || self->seen(&sample, self->data));
 }
 
 static gboolean
-read_json(const Reader *self, const char *file, const char *text, GError **error)
+metric_samples_read_json(const MetricSamplesReader *self,
+                         const char *file,
+                         const char *text,
+                         GError **error)
 {
     json_error_t why;
     json_auto_t *root = json_loads(text, 0, &why);
@@ -155,8 +159,9 @@ metric_samples_read(const char *file,
                     void *data,
                     GError **error)
 {
-    const Reader self = {names, seen, data};
+    const MetricSamplesReader self = {names, seen, data};
 
-    return text[strspn(text, " \t\r\n")] == '{' ? read_json(&self, file, text, error)
-                                                : read_text(&self, file, text, length, error);
+    return text[strspn(text, " \t\r\n")] == '{'
+               ? metric_samples_read_json(&self, file, text, error)
+               : metric_samples_read_text(&self, file, text, length, error);
 }

@@ -40,7 +40,7 @@ validation_free(Validation *self)
 }
 
 static void
-add(Validation *self, ValidationSide side, unsigned row, SimTime time)
+measure_validation_add(Validation *self, ValidationSide side, unsigned row, SimTime time)
 {
     double seconds = (double)time / (double)SIM_SECOND;
 
@@ -53,12 +53,13 @@ validation_add(Validation *self, ValidationSide side, const CallLog *log, Stages
     for (unsigned i = 0; i < call_log_n(log); i++) {
         const CallRow *row = call_log_at(log, i);
         if (row->ended_at >= 0 && row->code == CSI_OK)
-            add(self, side, (unsigned)row->kind, row->work_ns);
+            measure_validation_add(self, side, (unsigned)row->kind, row->work_ns);
     }
     for (unsigned stage = 0; stages != NULL && stage < N_STAGES; stage++) {
         const GArray *values = stages->samples[stage].values;
         for (unsigned i = 0; i < values->len; i++)
-            add(self, side, CSI_N_LATENCIES + stage, g_array_index(values, SimTime, i));
+            measure_validation_add(self, side, CSI_N_LATENCIES + stage,
+                                   g_array_index(values, SimTime, i));
     }
 }
 
@@ -83,7 +84,7 @@ is_comparable(Validation *self, unsigned row)
 
 /* Good: within the tolerances. Near: two calibrations of the machine are no nearer to each other */
 static void
-judge(ValidationRow *row, unsigned number, const ValidationTolerance *tolerance)
+validation_judge(ValidationRow *row, unsigned number, const ValidationTolerance *tolerance)
 {
     double ratio = row->p50[SIDE_REAL] / row->p50[SIDE_MODEL];
 
@@ -128,7 +129,7 @@ validation_rows(Validation *self, const ValidationTolerance *tolerance)
                      ? fit_ks_two(x[0], row.n[0], x[1], row.n[1])
                      : part_apart(x[0], row.n[0], x[1][0], tolerance->median);
         row.ks_p = fit_ks_probability(row.ks, (double)row.n[0] * row.n[1] / (row.n[0] + row.n[1]));
-        judge(&row, i, tolerance);
+        validation_judge(&row, i, tolerance);
         g_array_append_val(rows, row);
     }
     return rows;
@@ -158,7 +159,7 @@ validation_quantiles(Validation *self)
 /* ---- The machine ---- */
 
 static int
-compare_texts(const void *a, const void *b)
+validation_compare_texts(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -174,7 +175,7 @@ believed_paths(const CallLog *log, LoopBackend *backend)
         g_auto(GStrv) parts = g_strsplit(mounts->pdata[i], " ", 2);
         g_ptr_array_add(paths, loop_backend_node_path(backend, parts[0], parts[1]));
     }
-    g_ptr_array_sort(paths, compare_texts);
+    g_ptr_array_sort(paths, validation_compare_texts);
     return paths;
 }
 
@@ -189,7 +190,7 @@ real_paths(const char *below)
         if (g_str_has_prefix(mount->target, below))
             g_ptr_array_add(paths, g_strdup(mount->target));
     }
-    g_ptr_array_sort(paths, compare_texts);
+    g_ptr_array_sort(paths, validation_compare_texts);
     return paths;
 }
 
@@ -210,7 +211,7 @@ bound_volumes(const char *below)
             id[strlen(id) - strlen(".img")] = '\0';
         g_ptr_array_add(ids, id);
     }
-    g_ptr_array_sort(ids, compare_texts);
+    g_ptr_array_sort(ids, validation_compare_texts);
     return ids;
 }
 
@@ -280,7 +281,7 @@ validation_data_free(ValidationData *self)
 
 /* Fills @bytes with data that is different for each number. */
 static void
-fill(uint8_t *bytes, unsigned number)
+validation_fill(uint8_t *bytes, unsigned number)
 {
     g_autofree char *seed = g_strdup_printf("kvolsim %u", number);
     g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
@@ -299,7 +300,7 @@ read_back(int file, unsigned number)
     g_autofree uint8_t *found = g_malloc0(DATA_BYTES);
     g_autofree uint8_t *wanted = g_malloc(DATA_BYTES);
 
-    fill(wanted, number);
+    validation_fill(wanted, number);
     return pread(file, found, DATA_BYTES, 0) == DATA_BYTES &&
            memcmp(found, wanted, DATA_BYTES) == 0;
 }
@@ -309,12 +310,12 @@ write_new(int file, unsigned number)
 {
     g_autofree uint8_t *bytes = g_malloc(DATA_BYTES);
 
-    fill(bytes, number);
+    validation_fill(bytes, number);
     return pwrite(file, bytes, DATA_BYTES, 0) == DATA_BYTES && fsync(file) == 0;
 }
 
 static void
-note_fault(ValidationData *self, const char *volume_id, const char *what)
+validation_note_fault(ValidationData *self, const char *volume_id, const char *what)
 {
     g_mutex_lock(&self->lock);
     if (self->fault == NULL)
@@ -338,11 +339,11 @@ validation_data_visit(void *data, const char *volume_id, const char *path, gbool
     int file =
         open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | (is_block || before > 0 ? 0 : O_CREAT), 0600);
     if (file == -1)
-        note_fault(self, volume_id, g_strerror(errno));
+        validation_note_fault(self, volume_id, g_strerror(errno));
     else if (before > 0 && !read_back(file, before))
-        note_fault(self, volume_id, "its data is not what was written");
+        validation_note_fault(self, volume_id, "its data is not what was written");
     else if (!write_new(file, number))
-        note_fault(self, volume_id, g_strerror(errno));
+        validation_note_fault(self, volume_id, g_strerror(errno));
     if (file != -1)
         close(file);
 }

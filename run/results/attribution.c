@@ -240,7 +240,7 @@ keep_name(Attribution *self, const char *name)
 }
 
 static AttributionRow *
-find_row(Attribution *self, const AttributionRow *wanted)
+attribution_find_row(Attribution *self, const AttributionRow *wanted)
 {
     g_autofree char *key =
         g_strdup_printf("%d %d %d %s\n%s", (int)wanted->stage, (int)wanted->wait,
@@ -283,7 +283,7 @@ add_sum(void *rows, Stage stage, const ChainLink *link)
                                             coarse(link->behind, link->behind_detail)),
     };
 
-    find_row(self->attribution, &row)->total += link->to - link->from;
+    attribution_find_row(self->attribution, &row)->total += link->to - link->from;
 }
 
 void
@@ -315,7 +315,7 @@ attribution_add_object(Attribution *self,
 }
 
 static int
-compare_rows(const void *a, const void *b)
+attribution_compare_rows(const void *a, const void *b)
 {
     const AttributionRow *one = a, *other = b;
 
@@ -343,7 +343,7 @@ attribution_rows(const Attribution *self, Stage stage, SimTime *sum)
         g_array_append_vals(rows, row, 1);
         *sum += row->total;
     }
-    g_array_sort(rows, compare_rows);
+    g_array_sort(rows, attribution_compare_rows);
     return rows;
 }
 
@@ -401,7 +401,7 @@ attribution_bottlenecks(const Attribution *self, Stage stage, SimTime *sum)
         row.behind_detail = "";
         attribution_merge_row(merged, &row);
     }
-    g_array_sort(merged, compare_rows);
+    g_array_sort(merged, attribution_compare_rows);
     return merged;
 }
 

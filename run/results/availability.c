@@ -27,7 +27,7 @@ typedef struct {
     int16_t from, to; /* states of a pod */
     int32_t desired;  /* added to the desired pods; of a workload the number itself */
     gboolean is_total;
-} Step;
+} AvailabilityStep;
 
 const char *
 availability_cause_name(AvailabilityCause cause)
@@ -51,19 +51,19 @@ typedef struct {
     GArray *steps;         /* of Step */
     SimTime end;
     gboolean goes_on; /* as for for_each_workload() */
-} Past;
+} AvailabilityPast;
 
 static void
-past_init(Past *self, const Run *run, gboolean goes_on)
+past_init(AvailabilityPast *self, const Run *run, gboolean goes_on)
 {
     const GArray *faults = run_faults(run);
 
-    *self = (Past){
+    *self = (AvailabilityPast){
         .run = run, .log = run_readiness(run), .end = sim_now(run_sim(run)), .goes_on = goes_on};
     self->nodes =
         g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, (GDestroyNotify)g_array_unref);
     self->driver_faults = g_array_new(FALSE, FALSE, sizeof(RunFault));
-    self->steps = g_array_new(FALSE, FALSE, sizeof(Step));
+    self->steps = g_array_new(FALSE, FALSE, sizeof(AvailabilityStep));
     for (unsigned i = 0; i < self->log->nodes->len; i++) {
         const NodeChange *change = &g_array_index(self->log->nodes, NodeChange, i);
         GArray *changes = g_hash_table_lookup(self->nodes, change->node);
@@ -79,7 +79,7 @@ past_init(Past *self, const Run *run, gboolean goes_on)
 }
 
 static void
-past_clear(Past *self)
+past_clear(AvailabilityPast *self)
 {
     g_hash_table_unref(self->nodes);
     g_array_unref(self->driver_faults);
@@ -87,7 +87,7 @@ past_clear(Past *self)
 }
 
 static gboolean
-node_is_ready(const Past *self, const char *node, SimTime at)
+node_is_ready(const AvailabilityPast *self, const char *node, SimTime at)
 {
     const GArray *changes = g_hash_table_lookup(self->nodes, node);
     gboolean is_ready = TRUE;
@@ -102,7 +102,7 @@ node_is_ready(const Past *self, const char *node, SimTime at)
 }
 
 static gboolean
-driver_is_faulty(const Past *self, SimTime at)
+driver_is_faulty(const AvailabilityPast *self, SimTime at)
 {
     for (unsigned i = 0; i < self->driver_faults->len; i++) {
         const RunFault *fault = &g_array_index(self->driver_faults, RunFault, i);
@@ -172,7 +172,7 @@ typedef struct {
 } PodLife;
 
 static void
-look_up_volumes(const Past *self, PodLife *life)
+look_up_volumes(const AvailabilityPast *self, PodLife *life)
 {
     const Milestones *milestones = run_milestones(self->run);
     const PodRecord *record =
@@ -195,7 +195,7 @@ look_up_volumes(const Past *self, PodLife *life)
 }
 
 static AvailabilityCause
-cause_of_volumes(const Past *self, const PodLife *life, SimTime at)
+cause_of_volumes(const AvailabilityPast *self, const PodLife *life, SimTime at)
 {
     gboolean is_attached = TRUE, is_published = TRUE;
 
@@ -214,7 +214,7 @@ cause_of_volumes(const Past *self, const PodLife *life, SimTime at)
 }
 
 static int16_t
-state_at(const Past *self, const PodLife *life, SimTime at)
+state_at(const AvailabilityPast *self, const PodLife *life, SimTime at)
 {
     const ReadinessChange *change = life->change;
     gboolean is_lost = change->node != NULL && !node_is_ready(self, change->node, at);
@@ -236,9 +236,9 @@ state_at(const Past *self, const PodLife *life, SimTime at)
 }
 
 static void
-set_state(Past *self, PodLife *life, SimTime at, int16_t state)
+set_state(AvailabilityPast *self, PodLife *life, SimTime at, int16_t state)
 {
-    Step step = {.at = at, .number = self->steps->len, .workload = life->workload};
+    AvailabilityStep step = {.at = at, .number = self->steps->len, .workload = life->workload};
 
     if (life->is_alone && !life->is_wanted &&
         (life->is_ever ? state != STATE_READY : state == STATE_NONE || state >= STATE_GOING))
@@ -259,7 +259,7 @@ set_state(Past *self, PodLife *life, SimTime at, int16_t state)
 }
 
 static int
-compare_times(const void *a, const void *b)
+availability_compare_times(const void *a, const void *b)
 {
     const SimTime one = *(const SimTime *)a, other = *(const SimTime *)b;
 
@@ -276,7 +276,8 @@ add_between(GArray *times, SimTime at, SimTime from, SimTime to)
 /* The times between @from and @to at which the state of a pod without news of its own may change.
  */
 static void
-collect_times(const Past *self, const PodLife *life, SimTime from, SimTime to, GArray *times)
+collect_times(
+    const AvailabilityPast *self, const PodLife *life, SimTime from, SimTime to, GArray *times)
 {
     const GArray *nodes =
         life->change->node == NULL ? NULL : g_hash_table_lookup(self->nodes, life->change->node);
@@ -298,7 +299,7 @@ collect_times(const Past *self, const PodLife *life, SimTime from, SimTime to, G
 
 /* @change holds until @to. */
 static void
-live_on(Past *self, PodLife *life, const ReadinessChange *change, SimTime to)
+live_on(AvailabilityPast *self, PodLife *life, const ReadinessChange *change, SimTime to)
 {
     const unsigned fixed = POD_SEEN_OVER | POD_SEEN_READY;
 
@@ -310,7 +311,7 @@ live_on(Past *self, PodLife *life, const ReadinessChange *change, SimTime to)
         return;
     g_autoptr(GArray) times = g_array_new(FALSE, FALSE, sizeof(SimTime));
     collect_times(self, life, change->at, to, times);
-    g_array_sort(times, compare_times);
+    g_array_sort(times, availability_compare_times);
     for (unsigned i = 0; i < times->len; i++) {
         SimTime at = g_array_index(times, SimTime, i);
         set_state(self, life, at, state_at(self, life, at));
@@ -321,7 +322,7 @@ live_on(Past *self, PodLife *life, const ReadinessChange *change, SimTime to)
 
 /* The changes of one pod follow each other: the next change of each. */
 static void
-add_pods(Past *self)
+availability_add_pods(AvailabilityPast *self)
 {
     const SimLog *changes = self->log->changes;
     g_autofree uint32_t *next = g_new0(uint32_t, changes->len + 1);
@@ -365,15 +366,15 @@ add_pods(Past *self)
 }
 
 static void
-add_workloads(Past *self)
+add_workloads(AvailabilityPast *self)
 {
     for (unsigned i = 0; i < self->log->changes->len; i++) {
         const ReadinessChange *change = &sim_log_index(self->log->changes, ReadinessChange, i);
-        Step step = {.at = change->at,
-                     .number = self->steps->len,
-                     .workload = readiness_resolve(self->log, change->workload),
-                     .desired = change->desired,
-                     .is_total = TRUE};
+        AvailabilityStep step = {.at = change->at,
+                                 .number = self->steps->len,
+                                 .workload = readiness_resolve(self->log, change->workload),
+                                 .desired = change->desired,
+                                 .is_total = TRUE};
         if (change->pod == NULL)
             g_array_append_val(self->steps, step);
     }
@@ -382,7 +383,7 @@ add_workloads(Past *self)
 static int
 compare_steps(const void *a, const void *b)
 {
-    const Step *one = a, *other = b;
+    const AvailabilityStep *one = a, *other = b;
 
     if (one->workload != other->workload)
         return one->workload < other->workload ? -1 : 1;
@@ -394,22 +395,22 @@ compare_steps(const void *a, const void *b)
 /* ---- The walk over the steps of one workload ---- */
 
 typedef struct {
-    const Step *steps;
+    const AvailabilityStep *steps;
     unsigned n, i;
     SimTime at, end;
     int32_t desired, states[N_STATES];
     gboolean is_alone; /* pods without a controller: each counts from its own time on */
-} Walk;
+} AvailabilityWalk;
 
 /* Takes all steps of the next instant. Returns: FALSE: there are none */
 static gboolean
-walk_on(Walk *self)
+walk_on(AvailabilityWalk *self)
 {
     if (self->i == self->n)
         return FALSE;
     self->at = self->steps[self->i].at;
     for (; self->i < self->n && self->steps[self->i].at == self->at; self->i++) {
-        const Step *step = &self->steps[self->i];
+        const AvailabilityStep *step = &self->steps[self->i];
         self->desired = step->is_total ? step->desired : self->desired + step->desired;
         if (step->from != step->to) {
             self->states[step->from]--;
@@ -421,13 +422,13 @@ walk_on(Walk *self)
 
 /* Until when the present numbers hold. */
 static SimTime
-walk_until(const Walk *self)
+walk_until(const AvailabilityWalk *self)
 {
     return self->i == self->n ? self->end : self->steps[self->i].at;
 }
 
 static int32_t
-missing_pods(const Walk *self)
+missing_pods(const AvailabilityWalk *self)
 {
     return MAX(self->desired - self->states[STATE_READY], 0);
 }
@@ -435,7 +436,7 @@ missing_pods(const Walk *self)
 /* Pods that are there explain what is missing before pods that are being deleted; the rest has not
  * been created. */
 static void
-charge(AvailabilityRow *row, const Walk *walk, SimTime length)
+charge(AvailabilityRow *row, const AvailabilityWalk *walk, SimTime length)
 {
     int32_t missing = missing_pods(walk);
 
@@ -447,18 +448,18 @@ charge(AvailabilityRow *row, const Walk *walk, SimTime length)
     row->missing[AVAILABILITY_NOT_CREATED] += (PodTime)missing * (PodTime)length;
 }
 
-static Walk
-walk_new(const Past *self, unsigned first, unsigned n, gboolean is_alone)
+static AvailabilityWalk
+walk_new(const AvailabilityPast *self, unsigned first, unsigned n, gboolean is_alone)
 {
-    return (Walk){.steps = &g_array_index(self->steps, Step, first),
-                  .n = n,
-                  .end = self->end,
-                  .is_alone = is_alone};
+    return (AvailabilityWalk){.steps = &g_array_index(self->steps, AvailabilityStep, first),
+                              .n = n,
+                              .end = self->end,
+                              .is_alone = is_alone};
 }
 
 /* Returns: when all pods were Ready for the first time; TIME_UNSET: never */
 static SimTime
-first_complete(Walk walk)
+first_complete(AvailabilityWalk walk)
 {
     while (walk_on(&walk))
         if (walk.desired > 0 && missing_pods(&walk) == 0)
@@ -467,7 +468,7 @@ first_complete(Walk walk)
 }
 
 static void
-measure(AvailabilityRow *row, Walk walk)
+availability_measure(AvailabilityRow *row, AvailabilityWalk walk)
 {
     const SimTime complete = first_complete(walk), begin = walk.is_alone ? 0 : complete;
     SimTime outage = 0;
@@ -548,19 +549,19 @@ availability_find(const Availability *self, const char *name)
 static void
 for_each_workload(const Run *run,
                   gboolean goes_on,
-                  void (*visit)(void *data, const char *name, Walk walk),
+                  void (*visit)(void *data, const char *name, AvailabilityWalk walk),
                   void *data)
 {
-    Past past;
+    AvailabilityPast past;
 
     past_init(&past, run, goes_on);
     add_workloads(&past);
-    add_pods(&past);
+    availability_add_pods(&past);
     g_array_sort(past.steps, compare_steps);
     for (unsigned first = 0, end; first < past.steps->len; first = end) {
-        uint32_t workload = g_array_index(past.steps, Step, first).workload;
-        for (end = first;
-             end < past.steps->len && g_array_index(past.steps, Step, end).workload == workload;)
+        uint32_t workload = g_array_index(past.steps, AvailabilityStep, first).workload;
+        for (end = first; end < past.steps->len &&
+                          g_array_index(past.steps, AvailabilityStep, end).workload == workload;)
             end++;
         const ReadinessWorkload *of =
             &g_array_index(past.log->workloads, ReadinessWorkload, workload);
@@ -576,7 +577,7 @@ typedef struct {
 } OutageVisit;
 
 static void
-tell_outages(void *data, const char *name, Walk walk)
+tell_outages(void *data, const char *name, AvailabilityWalk walk)
 {
     const OutageVisit *visit = data;
     SimTime begin = walk.is_alone ? 0 : first_complete(walk), since = TIME_UNSET;
@@ -601,7 +602,7 @@ availability_outages(const Run *run, OutageSeen see, void *data)
 }
 
 static void
-add_row(void *data, const char *name, Walk walk)
+add_row(void *data, const char *name, AvailabilityWalk walk)
 {
     Availability *self = data;
     AvailabilityRow *row = (AvailabilityRow *)availability_find(self, name);
@@ -611,7 +612,7 @@ add_row(void *data, const char *name, Walk walk)
         g_array_append_val(self->rows, added);
         row = &g_array_index(self->rows, AvailabilityRow, self->rows->len - 1);
     }
-    measure(row, walk);
+    availability_measure(row, walk);
 }
 
 void
@@ -729,7 +730,7 @@ const ResultTable availability_over_time_table = RESULT_TABLE("availability-over
 
 /* A row for each time in which neither number changes. */
 static void
-append_walk(void *data, const char *name, Walk walk)
+append_walk(void *data, const char *name, AvailabilityWalk walk)
 {
     ResultFile *file = data;
     int32_t desired = 0, ready = 0;

@@ -14,7 +14,7 @@ typedef enum {
     GROUP_VOLUMES,
     GROUP_SNAPSHOTS, /* only if there are any */
     N_GROUPS,
-} Group;
+} ChromeTraceGroup;
 
 static const char *const group_names[N_GROUPS] = {
     [GROUP_COMPONENTS] = "components and their workers",
@@ -31,25 +31,25 @@ typedef struct {
     SimTime from;
     uint32_t what; /* the slice's number, in order of addition */
     uint32_t line;
-} Mark;
+} ChromeTraceMark;
 
 /* A stretch of time on a track. Slices of one line nest or follow one another; slices that overlap
  * get another line of their track. */
 typedef struct {
-    Group group;
+    ChromeTraceGroup group;
     uint32_t number;     /* of the track in its group; for nodes see node_number() */
     const char *track;   /* borrowed */
     const char *name;    /* static, or borrowed */
     const char *subject; /* argument; NULL: none */
     const char *code;    /* gRPC, if the call failed; else NULL */
     SimTime to;
-} Slice;
+} ChromeTraceSlice;
 
 /* A line of a track (the format calls it a thread). Its number is its place in the list, from 1. */
 typedef struct {
     SimTime end;   /* of its last slice */
     uint32_t next; /* line of the same track; 0: none */
-} Line;
+} ChromeTraceLine;
 
 typedef struct {
     const Run *run;
@@ -121,7 +121,7 @@ claim_interval(const ClaimTimes *claim, Stage stage, SimTime *from, SimTime *to)
 static void
 add_mark(ChromeTrace *self, SimTime from, uint32_t what)
 {
-    Mark mark = {.from = from, .what = what};
+    ChromeTraceMark mark = {.from = from, .what = what};
 
     g_array_append_val(self->marks, mark);
 }
@@ -211,41 +211,41 @@ add_workers(ChromeTrace *self)
     }
 }
 
-static Slice
+static ChromeTraceSlice
 worker_slice(const ChromeTrace *self, uint32_t i)
 {
     const SimSpan *span = &sim_log_index(self->spans, SimSpan, i);
     uint32_t worker = g_array_index(self->worker_of_span, uint32_t, i);
 
-    return (Slice){.group = GROUP_COMPONENTS,
-                   .number = worker,
-                   .track = self->workers->pdata[worker],
-                   .name = span->subject,
-                   .to = span->to};
+    return (ChromeTraceSlice){.group = GROUP_COMPONENTS,
+                              .number = worker,
+                              .track = self->workers->pdata[worker],
+                              .name = span->subject,
+                              .to = span->to};
 }
 
-static Slice
+static ChromeTraceSlice
 pod_slice(const ChromeTrace *self, uint32_t i)
 {
     const PodTimes *pod = &g_array_index(self->pods, PodTimes, i / G_N_ELEMENTS(pod_stages));
     Stage stage = pod_stages[i % G_N_ELEMENTS(pod_stages)];
-    Slice slice = {.group = GROUP_PODS,
-                   .number = pod->pod->slot,
-                   .track = pod->pod->text,
-                   .name = stage_name(stage)};
+    ChromeTraceSlice slice = {.group = GROUP_PODS,
+                              .number = pod->pod->slot,
+                              .track = pod->pod->text,
+                              .name = stage_name(stage)};
     SimTime from;
 
     pod_times_interval(pod, stage, &from, &slice.to);
     return slice;
 }
 
-static Slice
+static ChromeTraceSlice
 claim_slice(const ChromeTrace *self, uint32_t i)
 {
     const ClaimTimes *claim =
         &g_array_index(self->claims, ClaimTimes, i / G_N_ELEMENTS(claim_stages));
     Stage stage = claim_stages[i % G_N_ELEMENTS(claim_stages)];
-    Slice slice = {
+    ChromeTraceSlice slice = {
         .group = GROUP_CLAIMS,
         .number = claim->claim->slot,
         .track = claim->claim->text,
@@ -256,13 +256,13 @@ claim_slice(const ChromeTrace *self, uint32_t i)
     return slice;
 }
 
-static Slice
+static ChromeTraceSlice
 call_slice(const ChromeTrace *self, uint32_t i)
 {
     const Milestone end = milestones_at(self->log, i / 2);
     gboolean is_of_node = i % 2 == 1;
 
-    return (Slice){
+    return (ChromeTraceSlice){
         .group = is_of_node                                 ? GROUP_NODES
                  : end.object->kind == KIND_VOLUME_SNAPSHOT ? GROUP_SNAPSHOTS
                                                             : GROUP_VOLUMES,
@@ -275,8 +275,8 @@ call_slice(const ChromeTrace *self, uint32_t i)
     };
 }
 
-static Slice
-slice_of(const ChromeTrace *self, const Mark *mark)
+static ChromeTraceSlice
+slice_of(const ChromeTrace *self, const ChromeTraceMark *mark)
 {
     if (mark->what >= self->first_call)
         return call_slice(self, mark->what - self->first_call);
@@ -291,9 +291,9 @@ slice_of(const ChromeTrace *self, const Mark *mark)
 
 /* Orders two slices that begin at one instant. */
 static int
-compare_ties(const ChromeTrace *self, const Mark *one, const Mark *other)
+compare_ties(const ChromeTrace *self, const ChromeTraceMark *one, const ChromeTraceMark *other)
 {
-    const Slice a = slice_of(self, one), b = slice_of(self, other);
+    const ChromeTraceSlice a = slice_of(self, one), b = slice_of(self, other);
 
     if (a.to != b.to)
         return a.to > b.to ? -1 : 1; /* the longer slice contains the other */
@@ -309,7 +309,7 @@ compare_ties(const ChromeTrace *self, const Mark *one, const Mark *other)
 static int
 compare_marks(const void *a, const void *b, void *self)
 {
-    const Mark *one = a, *other = b;
+    const ChromeTraceMark *one = a, *other = b;
 
     if (one->from != other->from)
         return one->from < other->from ? -1 : 1;
@@ -321,7 +321,7 @@ compare_marks(const void *a, const void *b, void *self)
 /* Divides marks by the time of the middle one: earlier, equal, later. @n_earlier, @n_equal: (out)
  */
 static void
-divide_marks(Mark *marks, gsize n, gsize *n_earlier, gsize *n_equal)
+divide_marks(ChromeTraceMark *marks, gsize n, gsize *n_earlier, gsize *n_equal)
 {
     SimTime from = marks[n / 2].from;
     gsize earlier = 0, later = n;
@@ -329,7 +329,7 @@ divide_marks(Mark *marks, gsize n, gsize *n_earlier, gsize *n_equal)
     for (gsize i = 0; i < later;) {
         gboolean is_later = marks[i].from > from;
         gsize other = is_later ? --later : marks[i].from < from ? earlier++ : i;
-        Mark mark = marks[i];
+        ChromeTraceMark mark = marks[i];
         marks[i] = marks[other];
         marks[other] = mark;
         i += !is_later; /* what came from the end is not known yet */
@@ -339,27 +339,27 @@ divide_marks(Mark *marks, gsize n, gsize *n_earlier, gsize *n_equal)
 }
 
 static void
-sort_marks(const ChromeTrace *self, Mark *marks, gsize n)
+sort_marks(const ChromeTrace *self, ChromeTraceMark *marks, gsize n)
 {
     gsize n_earlier, n_equal;
 
     while (n > SORT_AT_ONCE) {
         divide_marks(marks, n, &n_earlier, &n_equal);
         sort_marks(self, marks, n_earlier);
-        g_qsort_with_data(marks + n_earlier, (int)n_equal, sizeof(Mark), compare_marks,
+        g_qsort_with_data(marks + n_earlier, (int)n_equal, sizeof(ChromeTraceMark), compare_marks,
                           (void *)self);
         marks += n_earlier + n_equal;
         n -= n_earlier + n_equal;
     }
-    g_qsort_with_data(marks, (int)n, sizeof(Mark), compare_marks, (void *)self);
+    g_qsort_with_data(marks, (int)n, sizeof(ChromeTraceMark), compare_marks, (void *)self);
 }
 
 /* Returns: the mark of an existing slice */
-static const Mark *
+static const ChromeTraceMark *
 find_mark(const ChromeTrace *self, SimTime from, uint32_t what)
 {
-    const Mark wanted = {.from = from, .what = what};
-    const Mark *marks = (const Mark *)(const void *)self->marks->data;
+    const ChromeTraceMark wanted = {.from = from, .what = what};
+    const ChromeTraceMark *marks = (const ChromeTraceMark *)(const void *)self->marks->data;
     gsize low = 0, high = self->marks->len;
 
     while (low < high) {
@@ -390,7 +390,10 @@ begin_item(ChromeTrace *self, const char *phase)
 
 /* Names a line of a track. @n: its place in the track, from 1 */
 static void
-append_line(ChromeTrace *self, const Slice *slice, uint32_t line, unsigned n)
+chrome_trace_append_line(ChromeTrace *self,
+                         const ChromeTraceSlice *slice,
+                         uint32_t line,
+                         unsigned n)
 {
     ResultFile *file = self->file;
 
@@ -427,9 +430,9 @@ node_number(ChromeTrace *self, const char *node)
 
 /* Puts a slice on the first free line of its track, or on a new one. */
 static void
-place(ChromeTrace *self, Mark *mark)
+place(ChromeTrace *self, ChromeTraceMark *mark)
 {
-    const Slice slice = slice_of(self, mark);
+    const ChromeTraceSlice slice = slice_of(self, mark);
     GArray *first_lines = self->first_lines[slice.group];
     uint32_t number = slice.group == GROUP_NODES ? node_number(self, slice.track) : slice.number;
     unsigned n = 1;
@@ -438,7 +441,7 @@ place(ChromeTrace *self, Mark *mark)
         g_array_set_size(first_lines, slots_to_hold(number, first_lines->len));
     uint32_t *link = &g_array_index(first_lines, uint32_t, number);
     for (; *link != 0; n++) {
-        Line *line = &g_array_index(self->lines, Line, *link - 1);
+        ChromeTraceLine *line = &g_array_index(self->lines, ChromeTraceLine, *link - 1);
         if (line->end <= mark->from) {
             line->end = slice.to;
             mark->line = *link;
@@ -447,16 +450,16 @@ place(ChromeTrace *self, Mark *mark)
         link = &line->next;
     }
     *link = mark->line = self->lines->len + 1;
-    Line line = {.end = slice.to};
+    ChromeTraceLine line = {.end = slice.to};
     g_array_append_val(self->lines, line);
-    append_line(self, &slice, mark->line, n);
+    chrome_trace_append_line(self, &slice, mark->line, n);
 }
 
 static void
-append_slice(ChromeTrace *self, const Mark *mark)
+append_slice(ChromeTrace *self, const ChromeTraceMark *mark)
 {
     ResultFile *file = self->file;
-    const Slice slice = slice_of(self, mark);
+    const ChromeTraceSlice slice = slice_of(self, mark);
 
     begin_item(self, "X");
     row_json_text(file, "name", slice.name);
@@ -483,7 +486,7 @@ append_slice(ChromeTrace *self, const Mark *mark)
 typedef struct {
     SimTime from, to;
     uint32_t what;
-} Target;
+} ChromeTraceTarget;
 
 /* Finds the last call of a method about a volume that ended by @limit. @node: the track to find it
  * on; NULL: the volume's track */
@@ -493,7 +496,7 @@ find_call(const ChromeTrace *self,
           CsiMethod method,
           const char *node,
           SimTime limit,
-          Target *found)
+          ChromeTraceTarget *found)
 {
     gboolean is_found = FALSE;
 
@@ -508,7 +511,7 @@ find_call(const ChromeTrace *self,
         if (from == TIME_UNSET || (is_found && from < found->from) ||
             (is_found && from == found->from && end.at >= found->to))
             continue;
-        *found = (Target){from, end.at, self->first_call + 2 * (i - 1) + (node != NULL)};
+        *found = (ChromeTraceTarget){from, end.at, self->first_call + 2 * (i - 1) + (node != NULL)};
         is_found = TRUE;
     }
     return is_found;
@@ -542,12 +545,13 @@ find_provision(const ChromeTrace *self,
                const ClaimIndex *index,
                const ObjectKey *claim,
                SimTime limit,
-               Target *found)
+               ChromeTraceTarget *found)
 {
     gboolean is_found = FALSE;
 
     for (uint32_t i = index->last[claim->slot]; i != 0; i = index->previous[i - 1]) {
-        Target target = {.what = self->first_claim + (i - 1) * G_N_ELEMENTS(claim_stages) + 1};
+        ChromeTraceTarget target = {.what = self->first_claim +
+                                            (i - 1) * G_N_ELEMENTS(claim_stages) + 1};
         const ClaimTimes *times = &g_array_index(self->claims, ClaimTimes, i - 1);
         if (!claim_interval(times, STAGE_PROVISION, &target.from, &target.to) ||
             target.to > limit || (is_found && target.from < found->from) ||
@@ -560,8 +564,12 @@ find_provision(const ChromeTrace *self,
 }
 
 static void
-append_flow(
-    ChromeTrace *self, Group group, const Mark *mark, const char *phase, unsigned id, SimTime at)
+append_flow(ChromeTrace *self,
+            ChromeTraceGroup group,
+            const ChromeTraceMark *mark,
+            const char *phase,
+            unsigned id,
+            SimTime at)
 {
     ResultFile *file = self->file;
 
@@ -580,7 +588,11 @@ append_flow(
 /* Appends the next step of an arrow, unless the step came earlier: volumes may be older than their
  * pod. */
 static void
-append_step(ChromeTrace *self, Group group, const Target *target, unsigned id, SimTime *at)
+append_step(ChromeTrace *self,
+            ChromeTraceGroup group,
+            const ChromeTraceTarget *target,
+            unsigned id,
+            SimTime *at)
 {
     if (target->from < *at)
         return;
@@ -593,7 +605,7 @@ append_step(ChromeTrace *self, Group group, const Target *target, unsigned id, S
 static void
 append_arrow(ChromeTrace *self,
              const PodTimes *pod,
-             const Mark *whole,
+             const ChromeTraceMark *whole,
              const ObjectKey *claim,
              const ClaimIndex *index,
              const ObjectKey *volume)
@@ -602,7 +614,7 @@ append_arrow(ChromeTrace *self,
                            on_node[] = {CSI_NODE_STAGE_VOLUME, CSI_NODE_PUBLISH_VOLUME};
     unsigned id = ++self->n_arrows;
     SimTime at = pod->created;
-    Target target;
+    ChromeTraceTarget target;
 
     append_flow(self, GROUP_PODS, whole, "s", id, at);
     if (find_provision(self, index, claim, pod->ready, &target))
@@ -622,7 +634,7 @@ append_arrows(ChromeTrace *self, const ClaimIndex *index, unsigned i)
 {
     const PodTimes *pod = &g_array_index(self->pods, PodTimes, i);
     const PodRecord *record = milestones_pod(self->log, i);
-    const Mark *whole = NULL;
+    const ChromeTraceMark *whole = NULL;
     unsigned k = 0;
 
     if (pod->ready == TIME_UNSET || pod->created == TIME_UNSET || record->volumes == NULL)
@@ -648,7 +660,7 @@ append_arrows(ChromeTrace *self, const ClaimIndex *index, unsigned i)
 
 /* Appends the name and the place of a group of tracks. */
 static void
-append_group(ChromeTrace *self, Group group)
+append_group(ChromeTrace *self, ChromeTraceGroup group)
 {
     ResultFile *file = self->file;
 
@@ -681,8 +693,8 @@ chrome_trace_init(ChromeTrace *self, const Run *run, const Stages *stages, Resul
         .spans = metrics == NULL ? NULL : sim_metrics_spans(metrics),
         .pods = stages_pods(stages),
         .claims = stages_claims(stages),
-        .marks = g_array_new(FALSE, FALSE, sizeof(Mark)),
-        .lines = g_array_new(FALSE, FALSE, sizeof(Line)),
+        .marks = g_array_new(FALSE, FALSE, sizeof(ChromeTraceMark)),
+        .lines = g_array_new(FALSE, FALSE, sizeof(ChromeTraceLine)),
         .worker_of_span = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
         .workers = g_ptr_array_new_with_free_func(g_free),
         .nodes = g_hash_table_new(g_direct_hash, g_direct_equal),
@@ -725,7 +737,7 @@ chrome_trace(const Run *run, const Stages *stages, ResultFile *file)
     add_workers(&self);
     add_stages(&self);
     add_calls(&self);
-    Mark *marks = (Mark *)(void *)self.marks->data;
+    ChromeTraceMark *marks = (ChromeTraceMark *)(void *)self.marks->data;
     gsize n = self.marks->len;
     sort_marks(&self, marks, n);
     for (gsize i = 0; i < n; i++)

@@ -190,7 +190,7 @@ two_of(const Comparison *self, unsigned other)
 typedef struct {
     const char *name;
     double one, other;
-} Pair;
+} ComparePair;
 
 /* The pairs of a stage. */
 typedef struct {
@@ -204,7 +204,7 @@ typedef struct {
 static int
 compare_changes(const void *a, const void *b)
 {
-    const Pair *first = a, *second = b;
+    const ComparePair *first = a, *second = b;
     double difference = (first->other - first->one) - (second->other - second->one);
 
     if (difference != 0)
@@ -225,7 +225,8 @@ count_seen(const RunFiles *run, unsigned span)
 static StagePairs
 pair_stage(const Two *self, unsigned span)
 {
-    StagePairs result = {.pairs = g_array_new(FALSE, FALSE, sizeof(Pair)), .half_width = UNSEEN};
+    StagePairs result = {.pairs = g_array_new(FALSE, FALSE, sizeof(ComparePair)),
+                         .half_width = UNSEEN};
     double sum = 0, squares = 0;
 
     for (unsigned i = 0; i < self->runs[0]->things->len; i++) {
@@ -233,7 +234,7 @@ pair_stage(const Two *self, unsigned span)
         const Thing *twin = g_hash_table_lookup(self->runs[1]->by_name, thing->name);
         if (twin == NULL || isnan(thing->values[span]) || isnan(twin->values[span]))
             continue;
-        Pair pair = {thing->name, thing->values[span], twin->values[span]};
+        ComparePair pair = {thing->name, thing->values[span], twin->values[span]};
         g_array_append_val(result.pairs, pair);
         result.one += pair.one;
         result.other += pair.other;
@@ -248,7 +249,7 @@ pair_stage(const Two *self, unsigned span)
     result.other /= n;
     result.change = sum / n;
     for (unsigned i = 0; i < n; i++) {
-        const Pair *pair = &g_array_index(result.pairs, Pair, i);
+        const ComparePair *pair = &g_array_index(result.pairs, ComparePair, i);
         double deviation = pair->other - pair->one - result.change;
         squares += deviation * deviation;
     }
@@ -336,7 +337,7 @@ cause_changes(const Two *self, const char *stage)
 /* ---- For people ---- */
 
 static const char *
-time_text(double seconds, char *buffer)
+compare_time_text(double seconds, char *buffer)
 {
     char positive[SHORT_TIME_BUFFER];
     double ns = fabs(seconds) * 1e9;
@@ -352,7 +353,8 @@ change_text(double seconds, char *buffer)
 {
     char text[SHORT_TIME_BUFFER];
 
-    g_snprintf(buffer, SHORT_TIME_BUFFER, "%s%s", seconds > 0 ? "+" : "", time_text(seconds, text));
+    g_snprintf(buffer, SHORT_TIME_BUFFER, "%s%s", seconds > 0 ? "+" : "",
+               compare_time_text(seconds, text));
     return buffer;
 }
 
@@ -378,9 +380,10 @@ append_stage(GString *text, unsigned span, const StagePairs *pairs)
     if (pairs->pairs->len == 0)
         g_string_append_printf(text, " %10s %10s %11s %11s", "", "", "", "");
     else
-        g_string_append_printf(text, " %10s %10s %11s %11s", time_text(pairs->one, one),
-                               time_text(pairs->other, other), change_text(pairs->change, change),
-                               isnan(pairs->half_width) ? "" : time_text(pairs->half_width, width));
+        g_string_append_printf(
+            text, " %10s %10s %11s %11s", compare_time_text(pairs->one, one),
+            compare_time_text(pairs->other, other), change_text(pairs->change, change),
+            isnan(pairs->half_width) ? "" : compare_time_text(pairs->half_width, width));
     if (pairs->only_one > 0 || pairs->only_other > 0)
         g_string_append_printf(text, "   and %u only in A, %u only in B", pairs->only_one,
                                pairs->only_other);
@@ -388,12 +391,12 @@ append_stage(GString *text, unsigned span, const StagePairs *pairs)
 }
 
 static void
-append_pair(GString *text, const Pair *pair)
+append_pair(GString *text, const ComparePair *pair)
 {
     char one[SHORT_TIME_BUFFER], other[SHORT_TIME_BUFFER], change[SHORT_TIME_BUFFER];
 
-    g_string_append_printf(text, "  %s: %s -> %s (%s)\n", pair->name, time_text(pair->one, one),
-                           time_text(pair->other, other),
+    g_string_append_printf(text, "  %s: %s -> %s (%s)\n", pair->name,
+                           compare_time_text(pair->one, one), compare_time_text(pair->other, other),
                            change_text(pair->other - pair->one, change));
 }
 
@@ -404,7 +407,7 @@ append_extremes(GString *text, const GArray *pairs)
     unsigned n = pairs->len;
 
     for (unsigned i = 0; i < n && i < EXTREMES_SHOWN; i++) {
-        const Pair *pair = &g_array_index(pairs, Pair, i);
+        const ComparePair *pair = &g_array_index(pairs, ComparePair, i);
         if (pair->other >= pair->one)
             break;
         if (i == 0)
@@ -412,7 +415,7 @@ append_extremes(GString *text, const GArray *pairs)
         append_pair(text, pair);
     }
     for (unsigned i = 0; i < n && i < EXTREMES_SHOWN; i++) {
-        const Pair *pair = &g_array_index(pairs, Pair, n - 1 - i);
+        const ComparePair *pair = &g_array_index(pairs, ComparePair, n - 1 - i);
         if (pair->other <= pair->one)
             break;
         if (i == 0)
@@ -433,8 +436,8 @@ append_causes(GString *text, const Two *self)
     for (unsigned i = 0; i < causes->len && i < CAUSES_SHOWN; i++) {
         const CauseChange *cause = &g_array_index(causes, CauseChange, i);
         g_string_append_printf(text, "%-48s %10s %10s %11s\n", cause->name,
-                               time_text(cause->seconds[0], one),
-                               time_text(cause->seconds[1], other),
+                               compare_time_text(cause->seconds[0], one),
+                               compare_time_text(cause->seconds[1], other),
                                change_text(cause->seconds[1] - cause->seconds[0], change));
     }
 }
@@ -525,11 +528,11 @@ append_two(GString *text, const Two *self)
 
 /* @base: what @value changed from; UNSEEN: there is nothing to compare with */
 static void
-append_cell(GString *text, double value, double base)
+compare_append_cell(GString *text, double value, double base)
 {
     char time[SHORT_TIME_BUFFER], change[SHORT_TIME_BUFFER];
 
-    g_string_append_printf(text, " %10s %11s", isnan(value) ? "-" : time_text(value, time),
+    g_string_append_printf(text, " %10s %11s", isnan(value) ? "-" : compare_time_text(value, time),
                            isnan(value) || isnan(base) ? "" : change_text(value - base, change));
 }
 
@@ -539,7 +542,7 @@ append_base_cell(GString *text, double value)
 {
     char time[SHORT_TIME_BUFFER];
 
-    g_string_append_printf(text, " %10s", isnan(value) ? "-" : time_text(value, time));
+    g_string_append_printf(text, " %10s", isnan(value) ? "-" : compare_time_text(value, time));
 }
 
 /* The mean over all objects of the run that passed the stage; UNSEEN: none did */
@@ -572,7 +575,7 @@ append_stage_of_all(GString *text, const Comparison *self, unsigned span)
         double mean = mean_of(&self->runs[i], span);
         StagePairs pairs = pair_stage(&two, span);
 
-        append_cell(text, mean, pairs.pairs->len == 0 ? UNSEEN : mean - pairs.change);
+        compare_append_cell(text, mean, pairs.pairs->len == 0 ? UNSEEN : mean - pairs.change);
         g_array_unref(pairs.pairs);
     }
     g_string_append_c(text, '\n');
@@ -595,7 +598,7 @@ append_cause_of_all(GString *text, const GPtrArray *lists, const char *name)
     g_string_append_printf(text, "%-48s", name);
     append_base_cell(text, base);
     for (unsigned i = 0; i < lists->len; i++)
-        append_cell(text, find_cause(lists->pdata[i], name)->seconds[1], base);
+        compare_append_cell(text, find_cause(lists->pdata[i], name)->seconds[1], base);
     g_string_append_c(text, '\n');
 }
 
@@ -694,7 +697,7 @@ json_pairs(const StagePairs *pairs)
                               (int)pairs->only_one, "onlyB", (int)pairs->only_other);
 
     for (unsigned i = 0; i < pairs->pairs->len; i++) {
-        const Pair *pair = &g_array_index(pairs->pairs, Pair, i);
+        const ComparePair *pair = &g_array_index(pairs->pairs, ComparePair, i);
         json_array_append_new(list, json_pack("{s:s, s:f, s:f}", "object", pair->name, "a",
                                               pair->one, "b", pair->other));
     }

@@ -167,12 +167,12 @@ typedef struct {
     uint32_t rank;  /* of the object; equal for objects of one name and different kinds */
     uint32_t index; /* of the Event in the API server */
     SimTime first_at;
-} Row;
+} EventListRow;
 
 /* Compares as if a dot followed each name, so that Events of "web.a" do not come between Events of
  * "web". */
 static int
-compare_names(const char *one, const char *other)
+event_list_compare_names(const char *one, const char *other)
 {
     if (one == other)
         return 0;
@@ -193,13 +193,13 @@ compare_named(const void *a, const void *b)
         one->namespace == other->namespace ? 0 : strcmp(one->namespace, other->namespace);
 
     return by_namespace != 0 ? by_namespace
-                             : compare_names(one->involved->name, other->involved->name);
+                             : event_list_compare_names(one->involved->name, other->involved->name);
 }
 
 static int
-compare_rows(const void *a, const void *b)
+event_list_compare_rows(const void *a, const void *b)
 {
-    const Row *one = a, *other = b;
+    const EventListRow *one = a, *other = b;
 
     if (one->rank != other->rank)
         return one->rank < other->rank ? -1 : 1;
@@ -213,7 +213,7 @@ compare_rows(const void *a, const void *b)
 static int
 compare_rows_by_name(const void *a, const void *b, void *data)
 {
-    const Row *one = a, *other = b;
+    const EventListRow *one = a, *other = b;
     const ApiEvent event = event_at(data, one->index), other_event = event_at(data, other->index);
     int by_namespace = strcmp(namespace_of(&event), namespace_of(&other_event));
     g_autoptr(GString) name = g_string_new(NULL), other_name = g_string_new(NULL);
@@ -223,7 +223,7 @@ compare_rows_by_name(const void *a, const void *b, void *data)
     append_event_name(name, &event);
     append_event_name(other_name, &other_event);
     int by_name = strcmp(name->str, other_name->str);
-    return by_name != 0 ? by_name : compare_rows(a, b);
+    return by_name != 0 ? by_name : event_list_compare_rows(a, b);
 }
 
 /* Numbers of the objects with Events, from 1, by kind and slot. */
@@ -233,7 +233,7 @@ typedef struct {
 } Numbers;
 
 static uint32_t
-number_of(Numbers *self, const Run *run, const ApiEvent *event)
+event_list_number_of(Numbers *self, const Run *run, const ApiEvent *event)
 {
     const ObjectKey *key = event->involved;
 
@@ -277,7 +277,7 @@ static GArray *
 order_events(const Run *run)
 {
     const ApiServer *api = cluster_api(run_cluster(run));
-    GArray *rows = g_array_new(FALSE, FALSE, sizeof(Row));
+    GArray *rows = g_array_new(FALSE, FALSE, sizeof(EventListRow));
     Numbers numbers = {.named = g_array_new(FALSE, FALSE, sizeof(Named))};
     gboolean nested;
 
@@ -285,18 +285,18 @@ order_events(const Run *run)
         const ApiEvent *event = api_server_event(api, i);
         if (event->count == 0) /* recorded, but never written */
             continue;
-        Row row = {number_of(&numbers, run, event), i, event->first_at};
+        EventListRow row = {event_list_number_of(&numbers, run, event), i, event->first_at};
         g_array_append_val(rows, row);
     }
     g_autofree uint32_t *ranks = rank(numbers.named, &nested);
     for (unsigned i = 0; i < rows->len; i++) {
-        Row *row = &g_array_index(rows, Row, i);
+        EventListRow *row = &g_array_index(rows, EventListRow, i);
         row->rank = ranks[row->rank];
     }
     if (nested)
         g_array_sort_with_data(rows, compare_rows_by_name, (void *)run);
     else
-        g_array_sort(rows, compare_rows);
+        g_array_sort(rows, event_list_compare_rows);
     for (unsigned kind = 0; kind < N_KINDS; kind++)
         g_free(numbers.of[kind]);
     g_array_unref(numbers.named);
@@ -431,7 +431,8 @@ append_items(const Run *run, ResultFile *file)
 
     row_open(file, '[');
     for (unsigned i = 0; i < rows->len; i++) {
-        const ApiEvent dated = event_at(run, g_array_index(rows, Row, i).index), *event = &dated;
+        const ApiEvent dated = event_at(run, g_array_index(rows, EventListRow, i).index),
+                       *event = &dated;
         const KindClass *class = kind_class(event->involved->kind);
         row_item(file);
         row_open(file, '{');

@@ -16,7 +16,7 @@ typedef struct {
 } Notices;
 
 static const char *
-member(const json_t *object, const char *key)
+notices_member(const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));
 
@@ -28,12 +28,12 @@ append_stuck(Notices *self, const json_t *finding)
 {
     json_int_t n = json_integer_value(json_object_get(finding, "objects"));
 
-    g_string_append_printf(self->text, "stuck: %s", member(finding, "first"));
+    g_string_append_printf(self->text, "stuck: %s", notices_member(finding, "first"));
     if (n > 1)
         g_string_append_printf(self->text, " and %" JSON_INTEGER_FORMAT " more", n - 1);
-    g_string_append_printf(self->text, ": %s: %s %s. %s\n", member(finding, "cause"),
-                           member(finding, "fault"), member(finding, "text"),
-                           member(finding, "unblock"));
+    g_string_append_printf(self->text, ": %s: %s %s. %s\n", notices_member(finding, "cause"),
+                           notices_member(finding, "fault"), notices_member(finding, "text"),
+                           notices_member(finding, "unblock"));
 }
 
 static void
@@ -62,11 +62,12 @@ append_limit(Notices *self, const json_t *summary)
     if (share < LIMIT_SHARE || self->n_lines == LINES_MAX - 1)
         return;
     for (unsigned i = 0; i < G_N_ELEMENTS(limits); i++) {
-        if (strcmp(member(bottleneck, "wait"), limits[i]) != 0)
+        if (strcmp(notices_member(bottleneck, "wait"), limits[i]) != 0)
             continue;
         g_string_append_printf(self->text, "limit: %.0f %% of pod-start: %s%s%s; %s\n", share * 100,
-                               limits[i], *member(bottleneck, "detail") != '\0' ? ": " : "",
-                               member(bottleneck, "detail"), member(bottleneck, "limit"));
+                               limits[i], *notices_member(bottleneck, "detail") != '\0' ? ": " : "",
+                               notices_member(bottleneck, "detail"),
+                               notices_member(bottleneck, "limit"));
         self->n_lines++;
     }
 }

@@ -15,7 +15,7 @@
 #define RATES_MAX 500
 
 static double
-seconds(SimTime time)
+plot_data_seconds(SimTime time)
 {
     return (double)time / (double)SIM_SECOND;
 }
@@ -38,7 +38,7 @@ static void
 cell_short_time(GString *text, SimTime time)
 {
     if (!append_six_digits(text, (uint64_t)time, 1))
-        append_number(text, seconds(time));
+        append_number(text, plot_data_seconds(time));
 }
 
 /* ---- Where the time went ---- */
@@ -93,7 +93,8 @@ plot_waits(const Run *run, const Stages *stages, ResultFile *file)
         WAIT_COLUMNS(CSV_CELL);
         for (unsigned wait = WAIT_SCENARIO; wait < end; wait++) {
             row_item(file);
-            append_number(file->text, seconds(sums[wait]) / stages->samples[stage].values->len);
+            append_number(file->text,
+                          plot_data_seconds(sums[wait]) / stages->samples[stage].values->len);
         }
         row_end(file);
     }
@@ -129,12 +130,12 @@ const ResultTable over_time_table = RESULT_TABLE("over-time.csv", "kvolsim run: 
 typedef struct {
     SimTime at;
     int level, change;
-} Step;
+} PlotDataStep;
 
 static void
 add_step(GArray *steps, SimTime from, SimTime to, int level, SimTime end)
 {
-    Step begin = {from, level, 1}, over = {to, level, -1};
+    PlotDataStep begin = {from, level, 1}, over = {to, level, -1};
 
     if (from == TIME_UNSET || (to != TIME_UNSET && to <= from))
         return;
@@ -146,7 +147,7 @@ add_step(GArray *steps, SimTime from, SimTime to, int level, SimTime end)
 static int
 compare_steps(const void *a, const void *b)
 {
-    const Step *one = a, *other = b;
+    const PlotDataStep *one = a, *other = b;
 
     return one->at == other->at ? other->change - one->change : (one->at < other->at ? -1 : 1);
 }
@@ -210,7 +211,7 @@ add_lost_steps(GArray *steps, const Milestones *log, SimTime end)
 
 /* @step: (out): the change that a milestone makes. Returns: FALSE if it makes none */
 static gboolean
-call_step(const Milestone *milestone, Step *step)
+call_step(const Milestone *milestone, PlotDataStep *step)
 {
     step->at = milestone->at;
     switch ((unsigned)milestone->kind) {
@@ -255,9 +256,9 @@ typedef struct {
     const GArray *steps; /* of Step, sorted: steps of pods, and of late calls */
     const Milestones *log;
     unsigned next_step, next_milestone;
-    SimTime latest; /* latest time of the calls read so far */
-    Step call;      /* the next call; the last one at the end of the log */
-    Step now;       /* the present step, unless the walk is over */
+    SimTime latest;    /* latest time of the calls read so far */
+    PlotDataStep call; /* the next call; the last one at the end of the log */
+    PlotDataStep now;  /* the present step, unless the walk is over */
     gboolean has_call, is_over;
 } StepWalk;
 
@@ -276,9 +277,9 @@ read_call(StepWalk *self)
 static void
 walk_on(StepWalk *self)
 {
-    const Step *step = self->next_step < self->steps->len
-                           ? &g_array_index(self->steps, Step, self->next_step)
-                           : NULL;
+    const PlotDataStep *step = self->next_step < self->steps->len
+                                   ? &g_array_index(self->steps, PlotDataStep, self->next_step)
+                                   : NULL;
 
     self->is_over = step == NULL && !self->has_call;
     if (step != NULL && (!self->has_call || step->at <= self->call.at)) {
@@ -308,7 +309,7 @@ add_late_calls(GArray *steps, const Milestones *log)
 
     for (unsigned i = 0; i < milestones_count(log); i++) {
         const Milestone milestone = milestones_at(log, i);
-        Step step;
+        PlotDataStep step;
         if (!call_step(&milestone, &step))
             continue;
         if (step.at < latest)
@@ -396,7 +397,7 @@ void
 plot_over_time(const Run *run, const Stages *stages, ResultFile *file)
 {
     SimTime end = sim_now(run_sim(run));
-    g_autoptr(GArray) steps = g_array_new(FALSE, FALSE, sizeof(Step));
+    g_autoptr(GArray) steps = g_array_new(FALSE, FALSE, sizeof(PlotDataStep));
     int levels[N_LEVELS] = {0};
 
     const GArray *pods = stages_pods(stages);
@@ -440,11 +441,11 @@ typedef struct {
     const GPtrArray *nodes; /* their names, borrowed */
     unsigned nodes_per_row;
     int *attached, *limits;
-} NodeVolumes;
+} PlotDataNodeVolumes;
 
 /* Whether node @one is nearer to its limit; without limits, whether it has more volumes. */
 static gboolean
-is_fuller(const NodeVolumes *self, unsigned one, unsigned other)
+is_fuller(const PlotDataNodeVolumes *self, unsigned one, unsigned other)
 {
     if (self->limits[one] > 0 && self->limits[other] > 0)
         return (int64_t)self->attached[one] * self->limits[other] >
@@ -466,7 +467,7 @@ const ResultTable node_volumes_table = RESULT_TABLE("node-volumes.csv", "kvolsim
 /* clang-format on */
 
 static void
-append_node_rows(const NodeVolumes *self, ResultFile *file, SimTime at)
+append_node_rows(const PlotDataNodeVolumes *self, ResultFile *file, SimTime at)
 {
     for (unsigned first = 0; first < self->nodes->len; first += self->nodes_per_row) {
         unsigned fullest = first, end = MIN(first + self->nodes_per_row, self->nodes->len);
@@ -510,7 +511,8 @@ plot_node_volumes(const Run *run, const Stages *stages, ResultFile *file)
     g_autoptr(GPtrArray) nodes = nodes_of_run(run);
     g_autoptr(GHashTable) places = g_hash_table_new(g_str_hash, g_str_equal);
     g_autofree int *attached = g_new0(int, nodes->len), *limits = g_new0(int, nodes->len);
-    const NodeVolumes volumes = {nodes, (nodes->len + NODES_MAX - 1) / NODES_MAX, attached, limits};
+    const PlotDataNodeVolumes volumes = {nodes, (nodes->len + NODES_MAX - 1) / NODES_MAX, attached,
+                                         limits};
     unsigned next = 0;
 
     (void)stages;

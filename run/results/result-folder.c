@@ -21,7 +21,7 @@ struct ResultFolder {
 
 G_GNUC_PRINTF(2, 3)
 static gboolean
-fail(GError **error, const char *format, ...)
+result_folder_fail(GError **error, const char *format, ...)
 {
     va_list args;
 
@@ -85,7 +85,7 @@ result_folder_seal(
         g_autofree char *sha256 = NULL;
         int64_t bytes;
         if (!digest_file(path, &bytes, &sha256))
-            return fail(error, "%s: %s", path, g_strerror(errno));
+            return result_folder_fail(error, "%s: %s", path, g_strerror(errno));
         json_object_set_new(files, names[i],
                             json_pack("{s:I, s:s}", "bytes", (json_int_t)bytes, "sha256", sha256));
     }
@@ -158,20 +158,21 @@ read_index(ResultFolder *self, GError **error)
         return FALSE;
     self->index = json_loadb(text, length, JSON_REJECT_DUPLICATES, &fault);
     if (self->index == NULL)
-        return fail(error, "%s: line %d: %s; the file is damaged", self->index_path, fault.line,
-                    fault.text);
+        return result_folder_fail(error, "%s: line %d: %s; the file is damaged", self->index_path,
+                                  fault.line, fault.text);
     if (is_unsealed(self->index))
         return TRUE;
     const char *sealed = json_string_value(json_object_get(self->index, "sha256"));
     if (sealed == NULL || !json_is_object(json_object_get(self->index, "files")))
-        return fail(error,
-                    "%s: it lacks the list of the run's files, or its own SHA-256: run the "
-                    "scenario again",
-                    self->index_path);
+        return result_folder_fail(
+            error,
+            "%s: it lacks the list of the run's files, or its own SHA-256: run the "
+            "scenario again",
+            self->index_path);
     g_autofree char *sha256 = digest_index(self->index);
     if (strcmp(sealed, sha256) != 0)
-        return fail(error, "%s: it was changed after the run: its SHA-256 differs",
-                    self->index_path);
+        return result_folder_fail(error, "%s: it was changed after the run: its SHA-256 differs",
+                                  self->index_path);
     return TRUE;
 }
 
@@ -229,26 +230,27 @@ result_folder_check(const ResultFolder *self, const char *name, GError **error)
     int64_t bytes;
 
     if (entry == NULL && json_integer_value(json_object_get(self->index, "replications")) > 1)
-        return fail(error,
-                    "%s: no such file; give the folder of one replication: %s/" REPLICATION "0",
-                    path, self->path);
+        return result_folder_fail(
+            error, "%s: no such file; give the folder of one replication: %s/" REPLICATION "0",
+            path, self->path);
     if (is_unsealed(self->index) && g_file_test(path, G_FILE_TEST_EXISTS))
         return TRUE;
     if (entry == NULL)
-        return fail(error, "%s: the run has written no such file, says %s", path, self->index_path);
+        return result_folder_fail(error, "%s: the run has written no such file, says %s", path,
+                                  self->index_path);
     if (!input_check_regular(path, error))
         return FALSE;
     if (!digest_file(path, &bytes, &sha256))
-        return fail(error, "%s: %s", path, g_strerror(errno));
+        return result_folder_fail(error, "%s: %s", path, g_strerror(errno));
     int64_t wanted = json_integer_value(json_object_get(entry, "bytes"));
     if (bytes != wanted)
-        return fail(error,
-                    "%s: damaged: it has %" PRId64 " bytes, and the run has written %" PRId64, path,
-                    bytes, wanted);
+        return result_folder_fail(
+            error, "%s: damaged: it has %" PRId64 " bytes, and the run has written %" PRId64, path,
+            bytes, wanted);
     if (g_strcmp0(sha256, json_string_value(json_object_get(entry, "sha256"))) != 0)
-        return fail(error,
-                    "%s: damaged: its SHA-256 is not that of the file that the run has written",
-                    path);
+        return result_folder_fail(
+            error, "%s: damaged: its SHA-256 is not that of the file that the run has written",
+            path);
     return TRUE;
 }
 

@@ -586,7 +586,7 @@ results_remove_run(const char *folder)
 }
 
 static gboolean
-go_on(void *data)
+results_go_on(void *data)
 {
     const Run *run = data;
     const RunOptions *options = run_options(run);
@@ -601,7 +601,7 @@ results_write_run(const Run *run, const Stages *stages, const char *folder, GErr
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(run_files) && run_files[i].write != NULL; i++) {
         g_autoptr(ResultFile) file = result_file_new(folder, run_files[i].name);
-        file->go_on = go_on;
+        file->go_on = results_go_on;
         file->go_on_data = (Run *)run;
         run_files[i].write(run, stages, file);
         if (!result_file_finish(file, error))

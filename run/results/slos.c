@@ -44,7 +44,7 @@ slos_free(Slos *self)
 
 /* Returns: (nullable) (borrowed): the labels of a pod at its creation */
 static const StringMap *
-labels_of(const Run *run, const ObjectKey *pod, unsigned incarnation)
+slos_labels_of(const Run *run, const ObjectKey *pod, unsigned incarnation)
 {
     const PodRecord *record = milestones_find_pod(run_milestones(run), pod, incarnation);
 
@@ -58,7 +58,8 @@ is_of_group(const ScenarioSlo *slo, const Run *run, const ObjectKey *object, uns
         return FALSE;
     if (slo->namespace != NULL && strcmp(slo->namespace, object->namespace) != 0)
         return FALSE;
-    return slo->labels == NULL || labels_match(slo->labels, labels_of(run, object, incarnation));
+    return slo->labels == NULL ||
+           labels_match(slo->labels, slos_labels_of(run, object, incarnation));
 }
 
 static gboolean
@@ -149,7 +150,7 @@ slos_are_met(Slos *self, const Availability *availability)
 /* ---- Printing ---- */
 
 static double
-seconds(SimTime time)
+slos_seconds(SimTime time)
 {
     return (double)time / (double)SIM_SECOND;
 }
@@ -162,8 +163,8 @@ json_of_stage(const SloResult *result)
 
     return json_pack("{s:s, s:s*, s:s*, s:s*, s:f, s:f, s:o, s:i, s:i, s:b}", "stage", slo->stage,
                      "name", slo->name, "namespace", slo->namespace, "labels", slo->labels,
-                     "quantile", slo->quantile, "below", seconds(slo->below), "value",
-                     has_value ? json_real(seconds(result->value)) : json_null(), "count",
+                     "quantile", slo->quantile, "below", slos_seconds(slo->below), "value",
+                     has_value ? json_real(slos_seconds(result->value)) : json_null(), "count",
                      (int)result->count, "never", (int)result->n_never, "met", result->is_met);
 }
 

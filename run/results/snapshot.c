@@ -355,7 +355,7 @@ snapshot_compare(json_t *before, json_t *after)
 }
 
 static int
-compare_names(const void *a, const void *b)
+snapshot_compare_names(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -373,13 +373,13 @@ member_names(json_t *a, json_t *b)
     json_object_foreach(b, name, value)
         if (json_object_get(a, name) == NULL)
             g_ptr_array_add(names, (char *)name);
-    g_ptr_array_sort(names, compare_names);
+    g_ptr_array_sort(names, snapshot_compare_names);
     return names;
 }
 
 /* Returns: (owned): JSON, but strings without quotes; NULL for NULL */
 static char *
-text_of(json_t *value)
+snapshot_text_of(json_t *value)
 {
     if (value == NULL)
         return NULL;
@@ -410,7 +410,7 @@ compare_values(GString *path, json_t *before, json_t *after, SnapshotField field
         }
         return;
     }
-    g_autofree char *old_text = text_of(before), *new_text = text_of(after);
+    g_autofree char *old_text = snapshot_text_of(before), *new_text = snapshot_text_of(after);
     field(data, path->str, old_text, new_text);
 }
 

@@ -82,11 +82,11 @@ typedef struct {
      * looked up several times. */
     const ObjectKey *object;
     GArray *milestones; /* (owned) (element-type Milestone) */
-} Walk;
+} StagesWalk;
 
 /* Loads the milestones of @object. */
 static void
-look_at(Walk *walk, const ObjectKey *object)
+stages_look_at(StagesWalk *walk, const ObjectKey *object)
 {
     if (object == walk->object)
         return;
@@ -96,9 +96,9 @@ look_at(Walk *walk, const ObjectKey *object)
 
 /* Returns: when the deletion of the object was asked for; SIM_TIME_MAX: never */
 static SimTime
-deletion_of(Walk *walk, const StageRecord *value)
+deletion_of(StagesWalk *walk, const StageRecord *value)
 {
-    look_at(walk, value->object);
+    stages_look_at(walk, value->object);
     for (unsigned i = 0; i < walk->milestones->len; i++) {
         const Milestone *milestone = &g_array_index(walk->milestones, Milestone, i);
         if (milestone->incarnation == value->incarnation &&
@@ -112,7 +112,7 @@ deletion_of(Walk *walk, const StageRecord *value)
 
 /* Only stages that every object of its kind goes through: a pod without volumes has no attach. */
 static void
-add_unfinished(Walk *walk, const StageRecord *value)
+add_unfinished(StagesWalk *walk, const StageRecord *value)
 {
     const unsigned whole = 1u << STAGE_PROVISION | 1u << STAGE_BIND | 1u << STAGE_RESTORE |
                            1u << STAGE_SNAPSHOT | 1u << STAGE_SCHEDULE | 1u << STAGE_POD_START |
@@ -149,7 +149,7 @@ add_slowest(GArray *slowest, const StageRecord *value)
 
 /* Adds a stage, if both of its ends were seen. */
 static void
-add_record(Walk *walk, const StageRecord *value)
+add_record(StagesWalk *walk, const StageRecord *value)
 {
     SimTime length = between(value->from, value->to);
 
@@ -182,14 +182,14 @@ typedef struct {
 
 /* @kinds: the kinds to find */
 static void
-find_firsts(Walk *walk,
+find_firsts(StagesWalk *walk,
             const ObjectKey *object,
             unsigned incarnation,
             const MilestoneKind *kinds,
             unsigned n_kinds,
             Firsts *firsts)
 {
-    look_at(walk, object);
+    stages_look_at(walk, object);
     for (unsigned k = 0; k < n_kinds; k++)
         firsts->of[kinds[k]] = never;
     for (unsigned i = 0; i < walk->milestones->len; i++) {
@@ -202,9 +202,9 @@ find_firsts(Walk *walk,
 /* Returns: the last milestone of @kind of a volume on @node, not after @limit; or never */
 static Milestone
 last_on_node(
-    Walk *walk, const ObjectKey *volume, const char *node, MilestoneKind kind, SimTime limit)
+    StagesWalk *walk, const ObjectKey *volume, const char *node, MilestoneKind kind, SimTime limit)
 {
-    look_at(walk, volume);
+    stages_look_at(walk, volume);
     for (unsigned i = 0; i < walk->milestones->len; i++) {
         const Milestone *milestone = &g_array_index(walk->milestones, Milestone, i);
         if (milestone->kind == kind && milestone->node == node && milestone->code == CSI_OK &&
@@ -232,7 +232,7 @@ volume_of_pod(const Run *run, const PodRecord *record, unsigned i)
  * run. @optional: skip volumes whose driver has no such step.
  * @cause: (out): of the last volume */
 static SimTime
-volumes_reached(Walk *walk,
+volumes_reached(StagesWalk *walk,
                 const PodRecord *record,
                 const PodTimes *times,
                 MilestoneKind kind,
@@ -261,7 +261,7 @@ volumes_reached(Walk *walk,
 /* Finds the points that a pod's volumes passed. A Ready pod has all volumes, so a missing milestone
  * means that the driver has no such step. */
 static void
-find_volume_times(Walk *walk, const PodRecord *record, PodTimes *times)
+find_volume_times(StagesWalk *walk, const PodRecord *record, PodTimes *times)
 {
     gboolean is_ready = times->ready != TIME_UNSET, is_old = times->scheduled == TIME_UNSET;
 
@@ -276,7 +276,7 @@ find_volume_times(Walk *walk, const PodRecord *record, PodTimes *times)
 }
 
 static void
-record_pod_stage(Walk *walk, const PodTimes *times, Stage stage)
+record_pod_stage(StagesWalk *walk, const PodTimes *times, Stage stage)
 {
     Interval interval = pod_interval(times, stage);
     StageRecord value = {
@@ -294,7 +294,7 @@ record_pod_stage(Walk *walk, const PodTimes *times, Stage stage)
 }
 
 static void
-add_pod(Walk *walk, const PodRecord *record)
+stages_add_pod(StagesWalk *walk, const PodRecord *record)
 {
     static const MilestoneKind kinds[] = {MILESTONE_POD_CREATED, MILESTONE_POD_SCHEDULED,
                                           MILESTONE_POD_PULLED,  MILESTONE_POD_READY,
@@ -333,7 +333,7 @@ add_pod(Walk *walk, const PodRecord *record)
 }
 
 static void
-add_claim(Walk *walk, const ObjectKey *claim, unsigned incarnation)
+stages_add_claim(StagesWalk *walk, const ObjectKey *claim, unsigned incarnation)
 {
     const Milestones *log = run_milestones(walk->run);
     static const MilestoneKind kinds[] = {MILESTONE_CLAIM_CREATED,   MILESTONE_CLAIM_SOURCE_NAMED,
@@ -384,9 +384,9 @@ add_claim(Walk *walk, const ObjectKey *claim, unsigned incarnation)
 
 /* Each detach lasts from the last NodeUnpublish on a node to the end of the VolumeAttachment. */
 static void
-record_detaches(Walk *walk, const ObjectKey *volume, unsigned incarnation)
+record_detaches(StagesWalk *walk, const ObjectKey *volume, unsigned incarnation)
 {
-    look_at(walk, volume);
+    stages_look_at(walk, volume);
     for (unsigned i = 0; i < walk->milestones->len; i++) {
         const Milestone milestone = g_array_index(walk->milestones, Milestone, i);
         if (milestone.kind != MILESTONE_VOLUME_DETACHED)
@@ -406,7 +406,7 @@ record_detaches(Walk *walk, const ObjectKey *volume, unsigned incarnation)
 }
 
 static void
-add_volume(Walk *walk, const ObjectKey *volume, unsigned incarnation)
+stages_add_volume(StagesWalk *walk, const ObjectKey *volume, unsigned incarnation)
 {
     static const MilestoneKind began_kinds[] = {MILESTONE_VOLUME_PROVISION_STARTED,
                                                 MILESTONE_VOLUME_PROVISION_ENDED};
@@ -442,7 +442,7 @@ add_volume(Walk *walk, const ObjectKey *volume, unsigned incarnation)
 }
 
 static void
-add_snapshot(Walk *walk, const ObjectKey *snapshot, unsigned incarnation)
+add_snapshot(StagesWalk *walk, const ObjectKey *snapshot, unsigned incarnation)
 {
     static const MilestoneKind kinds[] = {
         MILESTONE_SNAPSHOT_CREATED, MILESTONE_SNAPSHOT_CONTENT_CREATED, MILESTONE_SNAPSHOT_TAKEN,
@@ -474,25 +474,25 @@ add_snapshot(Walk *walk, const ObjectKey *snapshot, unsigned incarnation)
 }
 
 static void
-walk_objects(Walk *walk)
+walk_objects(StagesWalk *walk)
 {
     const Milestones *log = run_milestones(walk->run);
 
     for (unsigned i = 0; i < milestones_n_pods(log); i++)
-        add_pod(walk, milestones_pod(log, i));
+        stages_add_pod(walk, milestones_pod(log, i));
     for (unsigned i = 0; i < milestones_count(log); i++) {
         const Milestone milestone = milestones_at(log, i);
         if (milestone.kind == MILESTONE_CLAIM_CREATED)
-            add_claim(walk, milestone.object, milestone.incarnation);
+            stages_add_claim(walk, milestone.object, milestone.incarnation);
         else if (milestone.kind == MILESTONE_VOLUME_CREATED)
-            add_volume(walk, milestone.object, milestone.incarnation);
+            stages_add_volume(walk, milestone.object, milestone.incarnation);
         else if (milestone.kind == MILESTONE_SNAPSHOT_CREATED)
             add_snapshot(walk, milestone.object, milestone.incarnation);
     }
 }
 
 static void
-walk_all(Walk *walk)
+walk_all(StagesWalk *walk)
 {
     walk->milestones = g_array_new(FALSE, FALSE, sizeof(Milestone));
     walk_objects(walk);
@@ -524,13 +524,13 @@ stages_new(const Run *run)
         self->unfinished[i] = g_array_new(FALSE, FALSE, sizeof(Unfinished));
     }
     /* Measured runs write result files, which need times, too: one walk does all. */
-    walk_all(&(Walk){.run = run,
-                     .samples = self->samples,
-                     .unfinished = self->unfinished,
-                     .times = run_options(run)->measured ? self : NULL,
-                     .slowest = self->slowest,
-                     .take = self->sums != NULL ? add_to_sums : NULL,
-                     .data = self->sums});
+    walk_all(&(StagesWalk){.run = run,
+                           .samples = self->samples,
+                           .unfinished = self->unfinished,
+                           .times = run_options(run)->measured ? self : NULL,
+                           .slowest = self->slowest,
+                           .take = self->sums != NULL ? add_to_sums : NULL,
+                           .data = self->sums});
     attribution_sums_end(self->sums);
     return self;
 }
@@ -538,7 +538,7 @@ stages_new(const Run *run)
 void
 stages_each(const Stages *self, StageRecordTaker take, void *data)
 {
-    walk_all(&(Walk){.run = self->run, .take = take, .data = data});
+    walk_all(&(StagesWalk){.run = self->run, .take = take, .data = data});
 }
 
 static void
@@ -560,7 +560,7 @@ static void
 make_times(const Stages *self)
 {
     if (self->pods->len + self->claims->len + self->volumes->len + self->snapshots->len == 0)
-        walk_all(&(Walk){.run = self->run, .times = self});
+        walk_all(&(StagesWalk){.run = self->run, .times = self});
 }
 
 const GArray *

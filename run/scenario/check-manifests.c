@@ -106,7 +106,7 @@ check_pod_volumes(Checker *self,
 }
 
 static void
-check_stateful_set(Checker *self, const ManifestInfo *info)
+check_manifests_check_stateful_set(Checker *self, const ManifestInfo *info)
 {
     const StatefulSet *set = STATEFUL_SET(info->object);
 
@@ -133,7 +133,7 @@ check_template(Checker *self, const ManifestInfo *info)
 }
 
 static void
-check_claim(Checker *self, const ManifestInfo *info)
+check_manifests_check_claim(Checker *self, const ManifestInfo *info)
 {
     const Claim *claim = CLAIM_CONST(info->object);
     const char *volume = claim_volume_name(claim);
@@ -153,7 +153,7 @@ check_claim(Checker *self, const ManifestInfo *info)
 }
 
 static void
-check_volume(Checker *self, const ManifestInfo *info)
+check_manifests_check_volume(Checker *self, const ManifestInfo *info)
 {
     const Volume *volume = VOLUME_CONST(info->object);
 
@@ -162,7 +162,7 @@ check_volume(Checker *self, const ManifestInfo *info)
 }
 
 static void
-check_attachment(Checker *self, const ManifestInfo *info)
+check_manifests_check_attachment(Checker *self, const ManifestInfo *info)
 {
     const Attachment *attachment = ATTACHMENT(info->object);
 
@@ -175,7 +175,7 @@ check_attachment(Checker *self, const ManifestInfo *info)
 }
 
 static void
-check_pod(Checker *self, const ManifestInfo *info)
+check_manifests_check_pod(Checker *self, const ManifestInfo *info)
 {
     check_pod_volumes(self, info, POD_CONST(info->object)->volumes, NULL, "spec");
     check_node(self, info, POD_CONST(info->object)->node_name, "spec.nodeName");
@@ -204,7 +204,7 @@ check_csi_node(Checker *self, const ManifestInfo *info)
 }
 
 static const ScenarioDriver *
-find_driver(const Checker *self, const char *name)
+check_manifests_find_driver(const Checker *self, const char *name)
 {
     const Scenario *scenario = &self->loader->scenario;
 
@@ -243,7 +243,7 @@ check_attributes_class(Checker *self, const ManifestInfo *info)
 
     if (!check_driver(self, info, name, "driverName"))
         return;
-    const ScenarioDriver *driver = find_driver(self, name);
+    const ScenarioDriver *driver = check_manifests_find_driver(self, name);
     const char *lack = driver == NULL ? NULL : lack_for_classes(&self->loader->scenario, driver);
     if (lack != NULL)
         loader_warn(self->loader, &info->at, info->path, lack,
@@ -255,7 +255,7 @@ check_attributes_class(Checker *self, const ManifestInfo *info)
 static void
 check_csi_driver(Checker *self, const ManifestInfo *info)
 {
-    const ScenarioDriver *driver = find_driver(self, object_name(info->object));
+    const ScenarioDriver *driver = check_manifests_find_driver(self, object_name(info->object));
 
     if (driver != NULL && CSI_DRIVER_OBJECT(info->object)->storage_capacity &&
         !scenario_driver_publishes_capacity(driver))
@@ -267,11 +267,11 @@ check_csi_driver(Checker *self, const ManifestInfo *info)
 }
 
 static void (*const checks[N_KINDS])(Checker *self, const ManifestInfo *info) = {
-    [KIND_POD] = check_pod,
-    [KIND_CLAIM] = check_claim,
-    [KIND_VOLUME] = check_volume,
-    [KIND_STATEFUL_SET] = check_stateful_set,
-    [KIND_ATTACHMENT] = check_attachment,
+    [KIND_POD] = check_manifests_check_pod,
+    [KIND_CLAIM] = check_manifests_check_claim,
+    [KIND_VOLUME] = check_manifests_check_volume,
+    [KIND_STATEFUL_SET] = check_manifests_check_stateful_set,
+    [KIND_ATTACHMENT] = check_manifests_check_attachment,
     [KIND_STORAGE_CLASS] = check_storage_class,
     [KIND_ATTRIBUTES_CLASS] = check_attributes_class,
     [KIND_CSI_NODE] = check_csi_node,
@@ -280,7 +280,7 @@ static void (*const checks[N_KINDS])(Checker *self, const ManifestInfo *info) = 
 
 /* Objects that a cluster printed. */
 static void (*const state_checks[N_KINDS])(Checker *self, const ManifestInfo *info) = {
-    [KIND_VOLUME] = check_volume,
+    [KIND_VOLUME] = check_manifests_check_volume,
     [KIND_STORAGE_CLASS] = check_storage_class,
     [KIND_ATTRIBUTES_CLASS] = check_attributes_class,
     [KIND_CSI_NODE] = check_csi_node_drivers,

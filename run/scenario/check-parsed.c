@@ -144,7 +144,10 @@ report_patch(ApiParser *parser, const json_t *where, const char *message, const 
 }
 
 static void
-count_fault(ApiParser *parser, const json_t *where, const char *message, const char *hint)
+check_parsed_count_fault(ApiParser *parser,
+                         const json_t *where,
+                         const char *message,
+                         const char *hint)
 {
     (void)where, (void)message, (void)hint;
     ++*(unsigned *)parser->data;
@@ -161,7 +164,7 @@ checker_check_patch(Checker *self, const ScenarioAction *action, const ActionFie
 
     if (info == NULL || info->object == NULL || action->patch == NULL)
         return;
-    try_manifest(info->json, NULL, count_fault, &n_faults);
+    try_manifest(info->json, NULL, check_parsed_count_fault, &n_faults);
     if (n_faults > 0)
         return;
     PatchCheck check = {self, fields};

@@ -12,7 +12,7 @@
 
 /* @flags: flag -> text, checked; NULL: all default. Returns: (owned) */
 static void *
-options_of(const ProcessClass *class, GHashTable *flags, Strings *strings)
+driver_calls_options_of(const ProcessClass *class, GHashTable *flags, Strings *strings)
 {
     void *options = process_options_new(class, strings);
 
@@ -72,9 +72,9 @@ object_settings(const json_t *spec)
 static CsiSettings
 provisioner_settings(const ScenarioDriver *driver, Strings *strings)
 {
-    g_autofree ExternalProvisionerOptions *options =
-        options_of(&external_provisioner_process,
-                   flags_of(driver->sidecars, external_provisioner_process.name), strings);
+    g_autofree ExternalProvisionerOptions *options = driver_calls_options_of(
+        &external_provisioner_process,
+        flags_of(driver->sidecars, external_provisioner_process.name), strings);
     CsiSettings settings = 0;
 
     settings |= options->enable_capacity ? CSI_SETTING_CAPACITY : 0;
@@ -90,8 +90,8 @@ static CsiSettings
 resizer_settings(const ScenarioDriver *driver, Strings *strings)
 {
     g_autofree ExternalResizerOptions *options =
-        options_of(&external_resizer_process,
-                   flags_of(driver->sidecars, external_resizer_process.name), strings);
+        driver_calls_options_of(&external_resizer_process,
+                                flags_of(driver->sidecars, external_resizer_process.name), strings);
 
     return process_gate(&external_resizer_process, options->feature_gates, "VolumeAttributesClass")
                ? CSI_SETTING_MODIFY
@@ -112,7 +112,7 @@ snapshotter_settings(const ScenarioDriver *driver)
 static gboolean
 asks_for_stats(GHashTable *flags, Strings *strings)
 {
-    g_autofree KubeletOptions *options = options_of(&kubelet_process, flags, strings);
+    g_autofree KubeletOptions *options = driver_calls_options_of(&kubelet_process, flags, strings);
 
     return options->volume_stats_agg_period > 0;
 }

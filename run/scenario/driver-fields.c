@@ -5,7 +5,7 @@
 
 /* The fields of drivers and profiles: first the readers of special values, then the tables. */
 
-static const SchemaType limit_type, limit_list_type;
+static const FileType limit_type, limit_list_type;
 
 static gboolean
 read_method_name(SchemaReader *reader, const json_t *value, CsiMethod *method)
@@ -32,7 +32,7 @@ read_method_name(SchemaReader *reader, const json_t *value, CsiMethod *method)
 }
 
 static void
-read_method_mask(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
+read_method_mask(SchemaReader *reader, const FileType *type, const json_t *value, void *target)
 {
     CsiMethod method;
 
@@ -47,7 +47,7 @@ read_method_mask(SchemaReader *reader, const SchemaType *type, const json_t *val
 }
 
 static json_t *
-schema_json_method(const SchemaType *type)
+schema_json_method(const FileType *type)
 {
     json_t *names = json_array();
 
@@ -60,14 +60,14 @@ schema_json_method(const SchemaType *type)
 }
 
 static void
-read_method(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
+read_method(SchemaReader *reader, const FileType *type, const json_t *value, void *target)
 {
     (void)type;
     read_method_name(reader, value, target);
 }
 
 static void
-read_code(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
+read_code(SchemaReader *reader, const FileType *type, const json_t *value, void *target)
 {
     const char *names[CSI_N_CODES];
 
@@ -89,7 +89,7 @@ read_code(SchemaReader *reader, const SchemaType *type, const json_t *value, voi
 }
 
 static json_t *
-schema_json_code(const SchemaType *type)
+schema_json_code(const FileType *type)
 {
     json_t *names = json_array();
 
@@ -102,7 +102,7 @@ schema_json_code(const SchemaType *type)
 /* ---- Names ---- */
 
 static void
-read_domain_name(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
+read_domain_name(SchemaReader *reader, const FileType *type, const json_t *value, void *target)
 {
     const char *text = NULL;
 
@@ -122,7 +122,7 @@ read_domain_name(SchemaReader *reader, const SchemaType *type, const json_t *val
 }
 
 static json_t *
-schema_json_name(const SchemaType *type)
+schema_json_name(const FileType *type)
 {
     (void)type;
     return json_pack("{s:s, s:s, s:i}", "type", "string", "pattern",
@@ -134,7 +134,7 @@ static void
 read_by_latency(SchemaReader *reader,
                 const char *example,
                 const json_t *value,
-                const SchemaType *item_type,
+                const FileType *item_type,
                 size_t item_bytes,
                 void *target)
 {
@@ -165,26 +165,26 @@ read_by_latency(SchemaReader *reader,
 }
 
 static void
-read_latencies(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
+read_latencies(SchemaReader *reader, const FileType *type, const json_t *value, void *target)
 {
     (void)type;
     read_by_latency(reader, "such as {CreateVolume: 1s}", value, &schema_dist, sizeof(SimDist *),
                     target);
 }
 
-static const SchemaField slowdown_fields[] = {
+static const FileField slowdown_fields[] = {
     {"exponent",            &schema_exponent, offsetof(CsiSlowdown, exponent), SCHEMA_REQUIRED, NULL,
      "Of n calls at once, each takes n / undisturbed to this power as long as alone"},
     {"undisturbed", &schema_rate, offsetof(CsiSlowdown, undisturbed), 0, "1",
      "So many calls are in nobody's way"},
     {0     },
 };
-static const SchemaType slowdown_struct_type =
+static const FileType slowdown_struct_type =
     SCHEMA_STRUCT("slowdown", slowdown_fields, CsiSlowdown);
 
 /* An exponent alone, or a mapping. */
 static void
-read_slowdown(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
+read_slowdown(SchemaReader *reader, const FileType *type, const json_t *value, void *target)
 {
     (void)type;
     if (json_is_object(value))
@@ -194,21 +194,21 @@ read_slowdown(SchemaReader *reader, const SchemaType *type, const json_t *value,
 }
 
 static json_t *
-schema_json_slowdown(const SchemaType *type)
+schema_json_slowdown(const FileType *type)
 {
     (void)type;
     return json_pack("{s:[o, o]}", "anyOf", schema_exponent.schema(&schema_exponent),
                      schema_json_struct(&slowdown_struct_type));
 }
 
-static const SchemaType slowdown_type = {.name = "slowdown",
-                                         .wanted = "an exponent or a mapping",
-                                         .read = read_slowdown,
-                                         .schema = schema_json_slowdown,
-                                         .size = sizeof(CsiSlowdown)};
+static const FileType slowdown_type = {.name = "slowdown",
+                                       .wanted = "an exponent or a mapping",
+                                       .read = read_slowdown,
+                                       .schema = schema_json_slowdown,
+                                       .size = sizeof(CsiSlowdown)};
 
 static void
-read_slowdowns(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
+read_slowdowns(SchemaReader *reader, const FileType *type, const json_t *value, void *target)
 {
     (void)type;
     read_by_latency(reader, "such as {CreateVolume: 0.5}", value, &slowdown_type,
@@ -216,7 +216,7 @@ read_slowdowns(SchemaReader *reader, const SchemaType *type, const json_t *value
 }
 
 static json_t *
-schema_json_by_latency(const SchemaType *item_type)
+schema_json_by_latency(const FileType *item_type)
 {
     json_t *properties = json_object();
 
@@ -229,14 +229,14 @@ schema_json_by_latency(const SchemaType *item_type)
 }
 
 static json_t *
-schema_json_latencies(const SchemaType *type)
+schema_json_latencies(const FileType *type)
 {
     (void)type;
     return schema_json_by_latency(&schema_dist);
 }
 
 static json_t *
-schema_json_slowdowns(const SchemaType *type)
+schema_json_slowdowns(const FileType *type)
 {
     (void)type;
     return schema_json_by_latency(&slowdown_type);
@@ -354,22 +354,22 @@ schema_json_capability_list(const Capability *table)
 }
 
 #define CAPABILITIES(of)                                                                           \
-    static void read_##of(SchemaReader *reader, const SchemaType *type, const json_t *value,       \
+    static void read_##of(SchemaReader *reader, const FileType *type, const json_t *value,         \
                           void *target)                                                            \
     {                                                                                              \
         (void)type;                                                                                \
         read_capability_list(reader, of, value, target);                                           \
     }                                                                                              \
-    static json_t *schema_##of(const SchemaType *type)                                             \
+    static json_t *schema_##of(const FileType *type)                                               \
     {                                                                                              \
         (void)type;                                                                                \
         return schema_json_capability_list(of);                                                    \
     }                                                                                              \
-    static const SchemaType of##_type = {.name = "list of capabilities",                           \
-                                         .wanted = "a list",                                       \
-                                         .read = read_##of,                                        \
-                                         .schema = schema_##of,                                    \
-                                         .size = sizeof(uint32_t)}
+    static const FileType of##_type = {.name = "list of capabilities",                             \
+                                       .wanted = "a list",                                         \
+                                       .read = read_##of,                                          \
+                                       .schema = schema_##of,                                      \
+                                       .size = sizeof(uint32_t)}
 
 CAPABILITIES(controller_capabilities);
 CAPABILITIES(node_capabilities);
@@ -399,7 +399,7 @@ quota_init(void *target)
 
 /* One limit may stand without a list. */
 static void
-read_limits(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
+read_limits(SchemaReader *reader, const FileType *type, const json_t *value, void *target)
 {
     SchemaList *list = target;
 
@@ -414,7 +414,7 @@ read_limits(SchemaReader *reader, const SchemaType *type, const json_t *value, v
 }
 
 static json_t *
-schema_json_limits(const SchemaType *type)
+schema_json_limits(const FileType *type)
 {
     (void)type;
     return json_pack("{s:[o, o]}", "anyOf", schema_json_struct(&limit_type),
@@ -460,7 +460,7 @@ scenario_driver_fields_init(void *target)
 
 /* driver.c reads the rest, after the profile. */
 static void
-read_driver(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
+read_driver(SchemaReader *reader, const FileType *type, const json_t *value, void *target)
 {
     DriverFields *fields = target;
 
@@ -480,22 +480,22 @@ read_driver(SchemaReader *reader, const SchemaType *type, const json_t *value, v
 #define AT(type, member) offsetof(type, member)
 #define END {NULL, NULL, 0, 0, NULL, NULL}
 
-static const SchemaType method_mask_type = SCHEMA_TYPE("list of CSI calls", "a list", read_method_mask,
+static const FileType method_mask_type = SCHEMA_TYPE("list of CSI calls", "a list", read_method_mask,
     schema_json_strings, uint32_t, .hint = "such as [CreateVolume, DeleteVolume]");
-static const SchemaType method_type = SCHEMA_TYPE("CSI call", "a CSI call", read_method, schema_json_method,
+static const FileType method_type = SCHEMA_TYPE("CSI call", "a CSI call", read_method, schema_json_method,
     CsiMethod);
 
-static const SchemaType code_type = SCHEMA_TYPE("gRPC code", "a gRPC code", read_code, schema_json_code,
+static const FileType code_type = SCHEMA_TYPE("gRPC code", "a gRPC code", read_code, schema_json_code,
     CsiCode);
 
-static const SchemaType name_type = SCHEMA_TYPE("name", "a name", read_domain_name, schema_json_name, char *);
+static const FileType name_type = SCHEMA_TYPE("name", "a name", read_domain_name, schema_json_name, char *);
 
-static const SchemaType latencies_type = {.name = "distributions by CSI call", .wanted = "a mapping",
+static const FileType latencies_type = {.name = "distributions by CSI call", .wanted = "a mapping",
     .read = read_latencies, .schema = schema_json_latencies};
-static const SchemaType slowdowns_type = {.name = "slowdowns by CSI call", .wanted = "a mapping",
+static const FileType slowdowns_type = {.name = "slowdowns by CSI call", .wanted = "a mapping",
     .read = read_slowdowns, .schema = schema_json_slowdowns};
 
-static const SchemaField error_fields[] = {
+static const FileField error_fields[] = {
     {"method", &method_type, AT(CsiModelledError, method), 0, "any", "Failing CSI call"},
     {"code", &code_type, AT(CsiModelledError, code), SCHEMA_REQUIRED, NULL,
      "The gRPC code, such as INTERNAL or RESOURCE_EXHAUSTED"},
@@ -517,20 +517,20 @@ static const SchemaField error_fields[] = {
     END,
 };
 
-static const SchemaType error_type = SCHEMA_STRUCT("error", error_fields, CsiModelledError,
+static const FileType error_type = SCHEMA_STRUCT("error", error_fields, CsiModelledError,
     .init = error_init, .check = error_check);
-static const SchemaType errors_type = SCHEMA_LIST(error_type);
+static const FileType errors_type = SCHEMA_LIST(error_type);
 
-static const SchemaField rate_fields[] = {
+static const FileField rate_fields[] = {
     {"qps", &schema_rate, AT(LimitFields, rate.qps) - AT(LimitFields, rate), SCHEMA_REQUIRED, NULL,
      "Calls per second"},
     {"burst", &schema_count, AT(LimitFields, rate.burst) - AT(LimitFields, rate), SCHEMA_REQUIRED, NULL,
      "Calls in a burst"},
     END,
 };
-static const SchemaType rate_type = SCHEMA_STRUCT("rate", rate_fields, ((LimitFields *)0)->rate);
+static const FileType rate_type = SCHEMA_STRUCT("rate", rate_fields, ((LimitFields *)0)->rate);
 
-static const SchemaField quota_fields[] = {
+static const FileField quota_fields[] = {
     {"calls", &schema_count, AT(CsiModelledQuota, calls), SCHEMA_REQUIRED, NULL, "Calls that change a volume"},
     {"within", &schema_duration, AT(CsiModelledQuota, within), SCHEMA_REQUIRED, NULL, "... in so long a time"},
     {"code", &code_type, AT(CsiModelledQuota, code), 0, "RESOURCE_EXHAUSTED", "The gRPC code of the refusal"},
@@ -538,10 +538,10 @@ static const SchemaField quota_fields[] = {
      "Message in Events; {volume}: the volume's id"},
     END,
 };
-static const SchemaType quota_type = SCHEMA_STRUCT("quota", quota_fields, CsiModelledQuota,
+static const FileType quota_type = SCHEMA_STRUCT("quota", quota_fields, CsiModelledQuota,
     .init = quota_init);
 
-static const SchemaField limit_fields[] = {
+static const FileField limit_fields[] = {
     {"methods", &method_mask_type, AT(LimitFields, methods), 0, "all controller calls",
      "The CSI calls that share the limit"},
     {"concurrent", &schema_natural, AT(LimitFields, concurrent), 0, "0: no limit",
@@ -552,24 +552,24 @@ static const SchemaField limit_fields[] = {
      "Changes of each volume: beyond that the driver refuses the call"},
     END,
 };
-static const SchemaType limit_type = SCHEMA_STRUCT("limit", limit_fields, LimitFields);
-static const SchemaType limit_list_type = SCHEMA_LIST(limit_type);
+static const FileType limit_type = SCHEMA_STRUCT("limit", limit_fields, LimitFields);
+static const FileType limit_list_type = SCHEMA_LIST(limit_type);
 
-static const SchemaType limits_type = SCHEMA_TYPE("limit, or list of limits", "a mapping or a list",
+static const FileType limits_type = SCHEMA_TYPE("limit, or list of limits", "a mapping or a list",
     read_limits, schema_json_limits, SchemaList, .item = &limit_type);
 
-static const SchemaField pool_fields[] = {
+static const FileField pool_fields[] = {
     {"zone", &schema_string, AT(PoolFields, zone), 0, NULL, "Zone of the pool"},
     {"topology", &schema_string_map, AT(PoolFields, topology), 0, "everywhere",
      "Place of the pool, by topology keys"},
     {"capacity", &schema_quantity, AT(PoolFields, capacity), SCHEMA_REQUIRED, NULL, "Room for volumes"},
     END,
 };
-static const SchemaType pool_type = SCHEMA_STRUCT("pool", pool_fields, PoolFields);
-static const SchemaType pools_type = SCHEMA_LIST(pool_type);
+static const FileType pool_type = SCHEMA_STRUCT("pool", pool_fields, PoolFields);
+static const FileType pools_type = SCHEMA_LIST(pool_type);
 
 #define SIZE_AT(member) (AT(DriverFields, volume_size.member) - AT(DriverFields, volume_size))
-static const SchemaField volume_size_fields[] = {
+static const FileField volume_size_fields[] = {
     {"min", &schema_quantity, SIZE_AT(min), 0, "none",
      "Smallest size; smaller requests are refused or enlarged"},
     {"max", &schema_quantity, SIZE_AT(max), 0, "none", "Largest size; larger requests are refused"},
@@ -578,11 +578,11 @@ static const SchemaField volume_size_fields[] = {
     END,
 };
 
-static const SchemaType volume_size_type = SCHEMA_STRUCT("volume size", volume_size_fields,
+static const FileType volume_size_type = SCHEMA_STRUCT("volume size", volume_size_fields,
     ((DriverFields *)0)->volume_size, .check = volume_size_check);
 
 #define FILES_AT(member) (AT(DriverFields, files.member) - AT(DriverFields, files))
-static const SchemaField files_fields[] = {
+static const FileField files_fields[] = {
     {"count", &schema_quantity, FILES_AT(count), 0, "0",
      "Number of files in a volume once its first pod has filled it; kvolsim.io/files of a claim overrides it"},
     {"perFile", &schema_duration, FILES_AT(per_file), 0, "25us",
@@ -590,10 +590,10 @@ static const SchemaField files_fields[] = {
     {"perLabel", &schema_duration, FILES_AT(per_label), 0, "perFile", "Time to change its SELinux label"},
     END,
 };
-static const SchemaType files_type = SCHEMA_STRUCT("files", files_fields, ((DriverFields *)0)->files);
+static const FileType files_type = SCHEMA_STRUCT("files", files_fields, ((DriverFields *)0)->files);
 
 #define PLUGIN_AT(member) (AT(DriverFields, node_plugin.member) - AT(DriverFields, node_plugin))
-static const SchemaField node_plugin_fields[] = {
+static const FileField node_plugin_fields[] = {
     {"nodeSelector", &schema_string_map, PLUGIN_AT(node_selector), 0, "all nodes",
      "Labels of the nodes that the plugin runs on"},
     {"registersAfter", &schema_dist, PLUGIN_AT(registers_after), 0, "registered at the start",
@@ -606,10 +606,10 @@ static const SchemaField node_plugin_fields[] = {
      "The CSINode objects of the manifests contain the driver already"},
     END,
 };
-static const SchemaType node_plugin_type = SCHEMA_STRUCT("node plugin", node_plugin_fields,
+static const FileType node_plugin_type = SCHEMA_STRUCT("node plugin", node_plugin_fields,
     ((DriverFields *)0)->node_plugin, .check = plugin_check);
 
-static const SchemaField usage_fields[] = {
+static const FileField usage_fields[] = {
     {"start", &schema_quantity, AT(VolumeFilling, start_bytes), 0, "0", "Bytes written at the first mount"},
     {"step", &schema_quantity, AT(VolumeFilling, step_bytes), 0, "0",
      "Bytes written each time when a pod has had the volume mounted for \"every\""},
@@ -618,7 +618,7 @@ static const SchemaField usage_fields[] = {
      "Size of the files that the bytes are in: each takes an inode"},
     END,
 };
-static const SchemaType usage_type = SCHEMA_STRUCT("usage", usage_fields, VolumeFilling, .check = usage_check);
+static const FileType usage_type = SCHEMA_STRUCT("usage", usage_fields, VolumeFilling, .check = usage_check);
 
 static const char *const lock_words[] = {
     [CSI_LOCK_VOLUME] = "volume",
@@ -626,7 +626,7 @@ static const char *const lock_words[] = {
     [CSI_LOCK_NONE] = "none",
     NULL,
 };
-static const SchemaType lock_type = SCHEMA_ENUM(lock_words);
+static const FileType lock_type = SCHEMA_ENUM(lock_words);
 
 /* Fields that setDriver can change during a run. */
 #define RUN_TIME_DRIVER_FIELDS \
@@ -702,7 +702,7 @@ static const SchemaType lock_type = SCHEMA_ENUM(lock_words);
     {"nodePlugin", &node_plugin_type, AT(DriverFields, node_plugin), 0, NULL, \
      "The driver's part on the nodes"}
 
-static const SchemaField driver_fields[] = {
+static const FileField driver_fields[] = {
     {"name", &name_type, AT(DriverFields, name), SCHEMA_REQUIRED, NULL, "As in StorageClass.provisioner"},
     {"profile", &schema_string, AT(DriverFields, profile), 0, "none",
      "Name or path of a profile; fields of the scenario override it"},
@@ -712,22 +712,22 @@ static const SchemaField driver_fields[] = {
     END,
 };
 
-static const SchemaField set_driver_fields[] = {
+static const FileField set_driver_fields[] = {
     {"name", &schema_string, AT(DriverFields, name), 0, "the only driver", "Name of the driver"},
     RUN_TIME_DRIVER_FIELDS,
     END,
 };
 
-static const SchemaField profile_driver_fields[] = {
+static const FileField profile_driver_fields[] = {
     PROFILE_DRIVER_FIELDS,
     END,
 };
 
-const SchemaType scenario_driver_type = SCHEMA_TYPE("driver", "a mapping", read_driver, schema_json_struct,
+const FileType scenario_driver_type = SCHEMA_TYPE("driver", "a mapping", read_driver, schema_json_struct,
     DriverFields, .fields = driver_fields);
-const SchemaType scenario_set_driver_type = SCHEMA_TYPE("driver change", "a mapping", schema_read_mapping,
+const FileType scenario_set_driver_type = SCHEMA_TYPE("driver change", "a mapping", schema_read_mapping,
     schema_json_struct, json_t *, .fields = set_driver_fields);
-const SchemaType scenario_profile_type = SCHEMA_TYPE("profile", "a mapping", schema_read_mapping,
+const FileType scenario_profile_type = SCHEMA_TYPE("profile", "a mapping", schema_read_mapping,
     schema_json_struct, json_t *, .fields = profile_driver_fields);
 
 /* clang-format on */

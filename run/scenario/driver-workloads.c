@@ -64,7 +64,7 @@ has_name(const char *text, const char *name)
 
 /* The workload's name, and the images of containers that are no sidecars. (owned) */
 static char *
-words_of(const json_t *template, const char *name)
+driver_workloads_words_of(const json_t *template, const char *name)
 {
     GString *words = g_string_new(name);
     const json_t *container;
@@ -85,7 +85,7 @@ workload_likeness(const json_t *template, const char *name, const char *driver)
     static const char *const common[] = {"csi", "com",     "io",     "org",   "net",     "k8s",
                                          "dev", "storage", "driver", "local", "example", NULL};
     g_autofree char *text = json_dumps(template, JSON_COMPACT);
-    g_autofree char *words = words_of(template, name);
+    g_autofree char *words = driver_workloads_words_of(template, name);
     g_auto(GStrv) parts = g_strsplit_set(driver, ".-", -1);
     unsigned sum = 0;
 
@@ -156,7 +156,7 @@ is_of_driver(Loader *self, const ManifestInfo *info, const char *driver)
 }
 
 static json_t *
-labels_of(const ManifestInfo *info)
+driver_workloads_labels_of(const ManifestInfo *info)
 {
     const json_t *spec = json_object_get(info->json, "spec");
     json_t *labels = json_object_get(json_object_get(spec, "selector"), "matchLabels");
@@ -178,7 +178,7 @@ read_workload(Loader *self, const ManifestInfo *info, ScenarioWorkload *workload
         .kind = json_string_value(json_object_get(info->json, "kind")),
         .name = schema_intern(&self->reader, object_name(info->object)),
         .namespace = schema_intern(&self->reader, info->object->key->namespace),
-        .labels = labels_of(info),
+        .labels = driver_workloads_labels_of(info),
         .sidecars = schema_alloc(&self->reader,
                                  (json_array_size(containers) + 1) * sizeof *workload->sidecars),
     };

@@ -48,7 +48,7 @@ static void tell_kind(EffectWalk walk, const char *kind, const json_t *object);
 
 /* Objects that a cluster printed have many fields without a content. */
 static gboolean
-is_empty(const json_t *value)
+effects_is_empty(const json_t *value)
 {
     switch (json_typeof(value)) {
     case JSON_OBJECT:
@@ -79,7 +79,7 @@ tell_field(const EffectWalk *walk, const json_t *value)
         tell_kind(*walk, row->text, value);
         return;
     }
-    if (is_empty(value) || g_ptr_array_find(walk->told, row, NULL) ||
+    if (effects_is_empty(value) || g_ptr_array_find(walk->told, row, NULL) ||
         (row->value != NULL && g_strcmp0(text, row->value) == 0))
         return;
     g_ptr_array_add(walk->told, (void *)row); /* only compared */

@@ -19,7 +19,7 @@ expand_check(SchemaReader *reader, const json_t *value, void *target)
 
 /* clang-format off */
 #define AT(member) offsetof(ExpandFields, member)
-static const SchemaField expand_fields[] = {
+static const FileField expand_fields[] = {
     {"namespace", &schema_string, AT(namespace), 0, "default", "Namespace of the claims"},
     {"name", &schema_string, AT(name), 0, "all", "Name of the claims, with * and ? for several"},
     {"above", &schema_part, AT(above), 0, "0.9",
@@ -29,7 +29,7 @@ static const SchemaField expand_fields[] = {
     {"every", &schema_duration, AT(every), 0, "10s", "Time between two looks"},
     {NULL, NULL, 0, 0, NULL, NULL},
 };
-const SchemaType scenario_expand_type = SCHEMA_STRUCT("expand", expand_fields, ExpandFields,
+const FileType scenario_expand_type = SCHEMA_STRUCT("expand", expand_fields, ExpandFields,
     .init = expand_init, .check = expand_check);
 /* clang-format on */
 

@@ -7,7 +7,7 @@
 
 /* What a run must meet: the fields of spec.slo and spec.expect. */
 
-static const SchemaType range_type;
+static const FileType range_type;
 
 static void
 slo_init(void *target)
@@ -47,7 +47,7 @@ slo_check(SchemaReader *reader, const json_t *value, void *target)
 
 /* 3, or {min: 2, max: 4}. */
 static void
-read_count(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
+read_count(SchemaReader *reader, const FileType *type, const json_t *value, void *target)
 {
     CountFields *count = target;
 
@@ -64,7 +64,7 @@ read_count(SchemaReader *reader, const SchemaType *type, const json_t *value, vo
 }
 
 static json_t *
-schema_json_count(const SchemaType *type)
+schema_json_count(const FileType *type)
 {
     (void)type;
     return json_pack("{s:[o, o]}", "anyOf", schema_json_integer(&schema_integer),
@@ -89,7 +89,7 @@ expected_check(SchemaReader *reader, const json_t *value, void *target)
 
 /* Reads a word of a table and keeps it as text. */
 static void
-read_word(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
+read_word(SchemaReader *reader, const FileType *type, const json_t *value, void *target)
 {
     int which = -1;
 
@@ -100,7 +100,7 @@ read_word(SchemaReader *reader, const SchemaType *type, const json_t *value, voi
 
 /* "app=web,tier!=front" */
 static void
-read_labels(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
+read_labels(SchemaReader *reader, const FileType *type, const json_t *value, void *target)
 {
     const char *text = NULL, *wrong;
 
@@ -113,7 +113,7 @@ read_labels(SchemaReader *reader, const SchemaType *type, const json_t *value, v
 }
 
 static json_t *
-schema_json_labels(const SchemaType *type)
+schema_json_labels(const FileType *type)
 {
     (void)type;
     return json_pack("{s:s}", "type", "string");
@@ -152,12 +152,12 @@ static const char *const stages[] = {
     NULL,
 };
 
-static const SchemaType labels_type = SCHEMA_TYPE("text", "labels", read_labels, schema_json_labels, char *);
+static const FileType labels_type = SCHEMA_TYPE("text", "labels", read_labels, schema_json_labels, char *);
 
-static const SchemaType stage_type = SCHEMA_TYPE("word", "a stage", read_word, schema_json_enum, char *,
+static const FileType stage_type = SCHEMA_TYPE("word", "a stage", read_word, schema_json_enum, char *,
     .words = stages);
 
-static const SchemaField slo_fields[] = {
+static const FileField slo_fields[] = {
     {"stage", &stage_type, AT(SloFields, stage), 0, "none",
      "Stage of the way to a ready pod and back. Objects that never end it are misses"},
     {"name", &schema_string, AT(SloFields, name), 0, "any", "Only objects of this name, with * and ?"},
@@ -174,24 +174,24 @@ static const SchemaField slo_fields[] = {
     END,
 };
 
-static const SchemaType slo_type = SCHEMA_STRUCT("slo", slo_fields, SloFields, .init = slo_init,
+static const FileType slo_type = SCHEMA_STRUCT("slo", slo_fields, SloFields, .init = slo_init,
     .check = slo_check);
-const SchemaType scenario_slos_type = SCHEMA_LIST(slo_type);
+const FileType scenario_slos_type = SCHEMA_LIST(slo_type);
 
-static const SchemaField range_fields[] = {
+static const FileField range_fields[] = {
     {"min", &schema_integer, AT(CountFields, min), 0, "0", "At least"},
     {"max", &schema_integer, AT(CountFields, max), 0, "any", "At most"},
     END,
 };
 
-static const SchemaType range_type = SCHEMA_STRUCT("range", range_fields, CountFields);
+static const FileType range_type = SCHEMA_STRUCT("range", range_fields, CountFields);
 
-static const SchemaType count_type = SCHEMA_TYPE("whole number, or {min, max}", "a whole number or a range",
+static const FileType count_type = SCHEMA_TYPE("whole number, or {min, max}", "a whole number or a range",
     read_count, schema_json_count, CountFields);
 
 #define PHASES(of, ...) \
     static const char *const of##_phases[] = {__VA_ARGS__, NULL}; \
-    static const SchemaType of##_phase = \
+    static const FileType of##_phase = \
         SCHEMA_TYPE("word", "a phase", read_word, schema_json_enum, char *, .words = of##_phases)
 
 PHASES(pod, "Pending", "Running", "Succeeded", "Failed", "Unknown");
@@ -208,7 +208,7 @@ PHASES(volume, "Pending", "Available", "Bound", "Released", "Failed");
 #define EXPECTED_NAMESPACE {"namespace", &schema_string, AT(ExpectedFields, namespace), 0, "any", \
      "Only objects of this namespace"}
 
-static const SchemaField expected_pods[] = {
+static const FileField expected_pods[] = {
     EXPECTED_COUNT,
     EXPECTED_NAME,
     EXPECTED_NAMESPACE,
@@ -221,7 +221,7 @@ static const SchemaField expected_pods[] = {
     {"zone", &schema_string, AT(ExpectedFields, zone), 0, "any", "Only pods on nodes of this zone"},
     END,
 };
-static const SchemaField expected_claims[] = {
+static const FileField expected_claims[] = {
     EXPECTED_COUNT,
     EXPECTED_NAME,
     EXPECTED_NAMESPACE,
@@ -236,7 +236,7 @@ static const SchemaField expected_claims[] = {
      "status.modifyVolumeStatus.status; none: not set"},
     END,
 };
-static const SchemaField expected_volumes[] = {
+static const FileField expected_volumes[] = {
     EXPECTED_COUNT,
     EXPECTED_NAME,
     EXPECTED_LABELS,
@@ -244,7 +244,7 @@ static const SchemaField expected_volumes[] = {
     {"capacity", &schema_quantity, AT(ExpectedFields, capacity), 0, "any", "spec.capacity.storage"},
     END,
 };
-static const SchemaField expected_attachments[] = {
+static const FileField expected_attachments[] = {
     EXPECTED_COUNT,
     EXPECTED_NAME,
     EXPECTED_LABELS,
@@ -252,13 +252,13 @@ static const SchemaField expected_attachments[] = {
     {"attached", &schema_tristate, AT(ExpectedFields, ready), 0, "any", "status.attached"},
     END,
 };
-static const SchemaField expected_nodes[] = {
+static const FileField expected_nodes[] = {
     EXPECTED_COUNT,
     EXPECTED_NAME,
     EXPECTED_LABELS,
     END,
 };
-static const SchemaField expected_jobs[] = {
+static const FileField expected_jobs[] = {
     EXPECTED_COUNT,
     EXPECTED_NAME,
     EXPECTED_NAMESPACE,
@@ -266,14 +266,14 @@ static const SchemaField expected_jobs[] = {
     {"phase", &schema_string, AT(ExpectedFields, phase), 0, "any", "Running, Suspended, Complete, Failed"},
     END,
 };
-static const SchemaField expected_namespaces[] = {
+static const FileField expected_namespaces[] = {
     EXPECTED_COUNT,
     EXPECTED_NAME,
     EXPECTED_LABELS,
     {"phase", &schema_string, AT(ExpectedFields, phase), 0, "any", "Active, Terminating"},
     END,
 };
-static const SchemaField expected_snapshots[] = {
+static const FileField expected_snapshots[] = {
     EXPECTED_COUNT,
     EXPECTED_NAME,
     EXPECTED_NAMESPACE,
@@ -281,42 +281,42 @@ static const SchemaField expected_snapshots[] = {
     {"ready", &schema_tristate, AT(ExpectedFields, ready), 0, "any", "status.readyToUse"},
     END,
 };
-static const SchemaField expected_events[] = {
+static const FileField expected_events[] = {
     EXPECTED_COUNT,
     {"name", &schema_string, AT(ExpectedFields, name), 0, "any",
      "Name of the objects that they are about, with * and ? for several"},
     {"reason", &schema_string, AT(ExpectedFields, reason), 0, "any", "Reason"},
     END,
 };
-static const SchemaField expected_driver_volumes[] = {
+static const FileField expected_driver_volumes[] = {
     EXPECTED_COUNT,
     {"driver", &schema_string, AT(ExpectedFields, driver), 0, "the only driver",
      "Driver with the back end"},
     END,
 };
 
-static const SchemaType expected_pods_type = SCHEMA_STRUCT("pods", expected_pods, ExpectedFields,
+static const FileType expected_pods_type = SCHEMA_STRUCT("pods", expected_pods, ExpectedFields,
     .init = expected_init, .check = expected_check);
-static const SchemaType expected_claims_type = SCHEMA_STRUCT("claims", expected_claims, ExpectedFields,
+static const FileType expected_claims_type = SCHEMA_STRUCT("claims", expected_claims, ExpectedFields,
     .init = expected_init, .check = expected_check);
-static const SchemaType expected_volumes_type = SCHEMA_STRUCT("volumes", expected_volumes, ExpectedFields,
+static const FileType expected_volumes_type = SCHEMA_STRUCT("volumes", expected_volumes, ExpectedFields,
     .init = expected_init, .check = expected_check);
-static const SchemaType expected_attachments_type = SCHEMA_STRUCT("attachments", expected_attachments,
+static const FileType expected_attachments_type = SCHEMA_STRUCT("attachments", expected_attachments,
     ExpectedFields, .init = expected_init, .check = expected_check);
-static const SchemaType expected_nodes_type = SCHEMA_STRUCT("nodes", expected_nodes, ExpectedFields,
+static const FileType expected_nodes_type = SCHEMA_STRUCT("nodes", expected_nodes, ExpectedFields,
     .init = expected_init, .check = expected_check);
-static const SchemaType expected_jobs_type = SCHEMA_STRUCT("jobs", expected_jobs, ExpectedFields,
+static const FileType expected_jobs_type = SCHEMA_STRUCT("jobs", expected_jobs, ExpectedFields,
     .init = expected_init, .check = expected_check);
-static const SchemaType expected_namespaces_type = SCHEMA_STRUCT("namespaces", expected_namespaces,
+static const FileType expected_namespaces_type = SCHEMA_STRUCT("namespaces", expected_namespaces,
     ExpectedFields, .init = expected_init, .check = expected_check);
-static const SchemaType expected_snapshots_type = SCHEMA_STRUCT("snapshots", expected_snapshots,
+static const FileType expected_snapshots_type = SCHEMA_STRUCT("snapshots", expected_snapshots,
     ExpectedFields, .init = expected_init, .check = expected_check);
-static const SchemaType expected_events_type = SCHEMA_STRUCT("events", expected_events,
+static const FileType expected_events_type = SCHEMA_STRUCT("events", expected_events,
     ExpectedFields, .init = expected_init, .check = expected_check);
-static const SchemaType expected_driver_volumes_type = SCHEMA_STRUCT("volumes of a driver",
+static const FileType expected_driver_volumes_type = SCHEMA_STRUCT("volumes of a driver",
     expected_driver_volumes, ExpectedFields, .init = expected_init, .check = expected_check);
 
-static const SchemaField expect_fields[] = {
+static const FileField expect_fields[] = {
     {"at", &schema_duration, AT(ExpectFields, at), 0, "the end", "Time"},
     {"pods", &expected_pods_type, AT(ExpectFields, pods), 0, NULL, "Pods"},
     {"claims", &expected_claims_type, AT(ExpectFields, claims), 0, NULL, "PersistentVolumeClaims"},
@@ -334,7 +334,7 @@ static const SchemaField expect_fields[] = {
     END,
 };
 
-static const SchemaType expect_type = SCHEMA_STRUCT("expectation", expect_fields, ExpectFields,
+static const FileType expect_type = SCHEMA_STRUCT("expectation", expect_fields, ExpectFields,
     .init = expect_init, .check = expect_check);
-const SchemaType scenario_expects_type = SCHEMA_LIST(expect_type);
+const FileType scenario_expects_type = SCHEMA_LIST(expect_type);
 /* clang-format on */

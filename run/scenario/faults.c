@@ -26,10 +26,10 @@ typedef struct {
     FaultType type;
     unsigned parts;
     SimTime lasts; /* the default; -1: for ever */
-} FaultRow;
+} FaultsRow;
 
 /* clang-format off */
-static const FaultRow rows[] = {
+static const FaultsRow rows[] = {
     {"power-off",           FAULT_OF_NODE,    FAULT_POWER_OFF,           TAKES_RESTART,                               -1},
     {"reboot",              FAULT_OF_NODE,    FAULT_POWER_OFF,           TAKES_RESTART,                               REBOOT_TAKES},
     {"shut-down",           FAULT_OF_NODE,    FAULT_SHUT_DOWN,           TAKES_RESTART,                               -1},
@@ -185,8 +185,8 @@ find_target(const ActionFields *fields, FaultTarget *target)
     return fields->component != NULL || fields->driver != NULL || names_nodes(fields);
 }
 
-static const FaultRow *
-find_row(Loader *self, FaultTarget target)
+static const FaultsRow *
+faults_find_row(Loader *self, FaultTarget target)
 {
     const ActionFields *fields = self->acting;
     g_autoptr(GPtrArray) names = g_ptr_array_new();
@@ -234,9 +234,9 @@ typedef struct {
     const char *member;
     unsigned part;
     gboolean is_needed;
-} Part;
+} FaultsPart;
 
-static const Part parts[] = {
+static const FaultsPart parts[] = {
     {"for",          TAKES_FOR,     FALSE},
     {"restartAfter", TAKES_RESTART, FALSE},
     {"factor",       TAKES_FACTOR,  TRUE },
@@ -248,7 +248,7 @@ static const Part parts[] = {
 
 /* The field for the end of the fault, if the user gave the other one. */
 static const char *
-other_word(const FaultRow *row, unsigned part)
+other_word(const FaultsRow *row, unsigned part)
 {
     if (part == TAKES_FOR && (row->parts & TAKES_RESTART) != 0)
         return "restartAfter";
@@ -256,7 +256,7 @@ other_word(const FaultRow *row, unsigned part)
 }
 
 static void
-check_parts(Loader *self, const FaultRow *row)
+check_parts(Loader *self, const FaultsRow *row)
 {
     const ActionFields *fields = self->acting;
 
@@ -297,7 +297,7 @@ loader_build_fault(Loader *self, ScenarioAction *action)
                      "whom it happens to is missing");
         return;
     }
-    const FaultRow *row = fields->what == NULL ? NULL : find_row(self, target);
+    const FaultsRow *row = fields->what == NULL ? NULL : faults_find_row(self, target);
     build_target(self, target, action);
     if (row == NULL)
         return;

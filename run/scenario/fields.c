@@ -176,7 +176,7 @@ workload_check(SchemaReader *reader, const json_t *value, void *target)
 /* ---- The whole ---- */
 
 static json_t *
-schema_json_until(const SchemaType *type)
+schema_json_until(const FileType *type)
 {
     (void)type;
     return json_pack("{s:s}", "type", "string");
@@ -184,7 +184,7 @@ schema_json_until(const SchemaType *type)
 
 /* A time, or "idle": scenario.c reads it. */
 static void
-read_until(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
+read_until(SchemaReader *reader, const FileType *type, const json_t *value, void *target)
 {
     SimTime time;
 
@@ -210,16 +210,16 @@ spec_init(void *target)
 #define AT(type, member) offsetof(type, member)
 #define END {NULL, NULL, 0, 0, NULL, NULL}
 
-static const SchemaType drivers_type = SCHEMA_LIST(scenario_driver_type);
+static const FileType drivers_type = SCHEMA_LIST(scenario_driver_type);
 
 /* ---- Nodes ---- */
 
 #define NODE_AT(member) AT(NodeFields, nodes.member)
 static const char *const limit_words[] = {[LIMITS_UNLIMITED] = "unlimited", [LIMITS_KNOWN] = "known", [LIMITS_CSI_NODE] = "csi-node", NULL};
-static const SchemaType limit_knowledge_type = SCHEMA_ENUM(limit_words);
+static const FileType limit_knowledge_type = SCHEMA_ENUM(limit_words);
 
 #define SCALER_AT(member) NODE_AT(autoscaler.member) - NODE_AT(autoscaler)
-static const SchemaField autoscaler_fields[] = {
+static const FileField autoscaler_fields[] = {
     {"max", &schema_count, SCALER_AT(max), SCHEMA_REQUIRED, NULL, "Largest number of nodes in the group"},
     {"scanInterval", &schema_duration, SCALER_AT(scan_interval), 0, "10s",
      "Time between two checks for unschedulable pods"},
@@ -228,10 +228,10 @@ static const SchemaField autoscaler_fields[] = {
      "Attach limits of future nodes: unlimited, as the real one assumes without a CSINode; known; or csi-node, those of a node of the group (KEP-5030)"},
     END,
 };
-static const SchemaType autoscaler_type = SCHEMA_STRUCT("autoscaler", autoscaler_fields,
+static const FileType autoscaler_type = SCHEMA_STRUCT("autoscaler", autoscaler_fields,
     ((ScenarioNodes *)0)->autoscaler);
 
-static const SchemaField node_fields[] = {
+static const FileField node_fields[] = {
     {"count", &schema_count, NODE_AT(count), 0, "1", "Number of nodes"},
     {"name", &schema_string, NODE_AT(name), SCHEMA_REQUIRED, NULL,
      "Name of a node; %d stands for its number"},
@@ -252,13 +252,13 @@ static const SchemaField node_fields[] = {
     END,
 };
 
-static const SchemaType node_type = SCHEMA_STRUCT("nodes", node_fields, NodeFields, .init = node_init,
+static const FileType node_type = SCHEMA_STRUCT("nodes", node_fields, NodeFields, .init = node_init,
     .check = node_check);
-static const SchemaType nodes_type = SCHEMA_LIST(node_type);
+static const FileType nodes_type = SCHEMA_LIST(node_type);
 
 /* ---- Workload ---- */
 
-static const SchemaField create_fields[] = {
+static const FileField create_fields[] = {
     {"manifest", &schema_any, AT(CreateFields, manifest), SCHEMA_REQUIRED, NULL,
      "File name, object, or list of these: created one after the other; a Node is a machine that joins"},
     {"count", &schema_natural, AT(CreateFields, count), 0, "once, names as they are",
@@ -276,7 +276,7 @@ static const SchemaField create_fields[] = {
     END,
 };
 
-static const SchemaType create_type = SCHEMA_STRUCT("create", create_fields, CreateFields,
+static const FileType create_type = SCHEMA_STRUCT("create", create_fields, CreateFields,
     .init = create_init, .check = create_check);
 
 #define TARGET_FIELDS(kinds) \
@@ -285,14 +285,14 @@ static const SchemaType create_type = SCHEMA_STRUCT("create", create_fields, Cre
      "For kinds of CustomResourceDefinitions"}, \
     {"namespace", &schema_string, AT(TargetFields, namespace), 0, "default", "Namespace of the object"}
 
-static const SchemaType grace_type = SCHEMA_TYPE("whole number", "a whole number of seconds",
+static const FileType grace_type = SCHEMA_TYPE("whole number", "a whole number of seconds",
     schema_read_integer, schema_json_integer, int64_t, .min = 0, .max = 1e6);
 
 static const char *const propagation_words[] = {
     [API_BACKGROUND] = "Background", [API_FOREGROUND] = "Foreground", [API_ORPHAN] = "Orphan", NULL};
-static const SchemaType propagation_type = SCHEMA_ENUM(propagation_words);
+static const FileType propagation_type = SCHEMA_ENUM(propagation_words);
 
-static const SchemaField delete_fields[] = {
+static const FileField delete_fields[] = {
     TARGET_FIELDS("As in manifests"),
     {"name", &schema_string, AT(TargetFields, name), 0, NULL,
      "Name of the object, with * and ? for several; for a PersistentVolume this or volumeOfClaim"},
@@ -307,7 +307,7 @@ static const SchemaField delete_fields[] = {
      "Only the first object that matches and is not being deleted"},
     END,
 };
-static const SchemaField evict_fields[] = {
+static const FileField evict_fields[] = {
     {"namespace", &schema_string, AT(TargetFields, namespace), 0, "default", "Namespace of the pod"},
     {"name", &schema_string, AT(TargetFields, name), SCHEMA_REQUIRED, NULL,
      "Name of the pod; with * and ? the first pod that matches and is not being deleted"},
@@ -316,16 +316,16 @@ static const SchemaField evict_fields[] = {
      "As kubectl drain --grace-period"},
     END,
 };
-static const SchemaType evict_type = SCHEMA_STRUCT("evict", evict_fields, TargetFields,
+static const FileType evict_type = SCHEMA_STRUCT("evict", evict_fields, TargetFields,
     .init = target_init);
-static const SchemaType delete_type = SCHEMA_STRUCT("delete", delete_fields, TargetFields,
+static const FileType delete_type = SCHEMA_STRUCT("delete", delete_fields, TargetFields,
     .init = target_init);
 
 static const char *const subresource_words[] = {
     [SUBRESOURCE_NONE] = "none", [SUBRESOURCE_STATUS] = "status", [SUBRESOURCE_BINDING] = "binding", NULL};
-static const SchemaType subresource_type = SCHEMA_ENUM(subresource_words);
+static const FileType subresource_type = SCHEMA_ENUM(subresource_words);
 
-static const SchemaField patch_fields[] = {
+static const FileField patch_fields[] = {
     TARGET_FIELDS("As in manifests"),
     {"name", &schema_string, AT(TargetFields, name), 0, NULL,
      "Name of the object; for a Node this or nodeOfPod"},
@@ -338,9 +338,9 @@ static const SchemaField patch_fields[] = {
      "Part of the object that is written; binding: of a Pod, to the node spec.nodeName of the patch"},
     END,
 };
-static const SchemaType patch_type = SCHEMA_STRUCT("patch", patch_fields, TargetFields, .init = target_init);
+static const FileType patch_type = SCHEMA_STRUCT("patch", patch_fields, TargetFields, .init = target_init);
 
-static const SchemaField scale_fields[] = {
+static const FileField scale_fields[] = {
     {"kind", &schema_string, AT(TargetFields, kind), 0, "StatefulSet",
      "StatefulSet, Deployment or ReplicaSet"},
     {"namespace", &schema_string, AT(TargetFields, namespace), 0, "default", "Namespace of the object"},
@@ -349,7 +349,7 @@ static const SchemaField scale_fields[] = {
      "New number of replicas"},
     END,
 };
-static const SchemaField drain_fields[] = {
+static const FileField drain_fields[] = {
     {"node", &schema_string, AT(DrainFields, node), 0, NULL, "Name of the node; this or nodeOfPod"},
     {"nodeOfPod", &schema_string, AT(DrainFields, node_of_pod), 0, NULL,
      "Name of a pod (* and ? match) on that node at that time"},
@@ -365,12 +365,12 @@ static const SchemaField drain_fields[] = {
      "Time after which the drain gives up"},
     END,
 };
-static const SchemaType drain_type = SCHEMA_STRUCT("drain", drain_fields, DrainFields, .init = drain_init,
+static const FileType drain_type = SCHEMA_STRUCT("drain", drain_fields, DrainFields, .init = drain_init,
     .check = drain_check);
 
-static const SchemaType scale_type = SCHEMA_STRUCT("scale", scale_fields, TargetFields, .init = target_init);
+static const FileType scale_type = SCHEMA_STRUCT("scale", scale_fields, TargetFields, .init = target_init);
 
-static const SchemaField workload_fields[] = {
+static const FileField workload_fields[] = {
     {"at", &schema_duration, AT(ActionFields, at), 0, "0s", "Time"},
     {"create", &create_type, AT(ActionFields, create), 0, NULL, "Create objects"},
     {"delete", &delete_type, AT(ActionFields, delete), 0, NULL,
@@ -398,11 +398,11 @@ static const SchemaField workload_fields[] = {
      "HTTP code of a request that failed in a recording: noted if it ends otherwise in the run"},
     END,
 };
-static const SchemaType action_type = SCHEMA_STRUCT("action", workload_fields, ActionFields,
+static const FileType action_type = SCHEMA_STRUCT("action", workload_fields, ActionFields,
     .init = action_init, .check = workload_check);
-static const SchemaType workload_type = SCHEMA_LIST(action_type);
+static const FileType workload_type = SCHEMA_LIST(action_type);
 
-static const SchemaField fault_fields[] = {
+static const FileField fault_fields[] = {
     {"at", &schema_duration, AT(ActionFields, at), 0, "0s", "Time"},
     {"component", &schema_string, AT(ActionFields, component), 0, NULL,
      "Process to strike, or kube-apiserver"},
@@ -430,14 +430,14 @@ static const SchemaField fault_fields[] = {
      "stop-kubelet: release of the kubelet that starts again"},
     END,
 };
-static const SchemaType fault_type = SCHEMA_STRUCT("fault", fault_fields, ActionFields, .init = action_init,
+static const FileType fault_type = SCHEMA_STRUCT("fault", fault_fields, ActionFields, .init = action_init,
     .check = action_check);
-static const SchemaType faults_type = SCHEMA_LIST(fault_type);
+static const FileType faults_type = SCHEMA_LIST(fault_type);
 
 /* ---- The whole ---- */
 
 #define KUBERNETES_AT(member) (AT(SpecFields, kubernetes.member) - AT(SpecFields, kubernetes))
-static const SchemaField kubernetes_fields[] = {
+static const FileField kubernetes_fields[] = {
     {"version", &schema_string, KUBERNETES_AT(version), 0, "1.32",
      "Version in quotes, because 1.30 is a number"},
     {"featureGates", &schema_bool_map, KUBERNETES_AT(feature_gates), 0, "the version's defaults",
@@ -451,13 +451,13 @@ static const SchemaField kubernetes_fields[] = {
      "Time to pull an image: once for each node, one after the other"},
     END,
 };
-static const SchemaType kubernetes_type = SCHEMA_STRUCT("kubernetes", kubernetes_fields,
+static const FileType kubernetes_type = SCHEMA_STRUCT("kubernetes", kubernetes_fields,
     ((SpecFields *)0)->kubernetes);
 
-static const SchemaType until_type =
+static const FileType until_type =
     SCHEMA_TYPE("duration, or idle", "a duration, or \"idle\"", read_until, schema_json_until, json_t *);
 
-static const SchemaField spec_fields[] = {
+static const FileField spec_fields[] = {
     {"description", &schema_text, AT(SpecFields, description), 0, NULL, "Purpose of the scenario"},
     {"seed", &schema_integer, AT(SpecFields, seed), 0, "1", "Seed of all random draws"},
     {"until", &until_type, AT(SpecFields, until), 0, "idle",
@@ -483,29 +483,29 @@ static const SchemaField spec_fields[] = {
     END,
 };
 
-static const SchemaType spec_type = SCHEMA_STRUCT("spec", spec_fields, SpecFields, .init = spec_init);
+static const FileType spec_type = SCHEMA_STRUCT("spec", spec_fields, SpecFields, .init = spec_init);
 
 #define METADATA_AT(member) (AT(ScenarioFields, metadata.member) - AT(ScenarioFields, metadata))
-static const SchemaField metadata_fields[] = {
+static const FileField metadata_fields[] = {
     {"name", &schema_dns_label, METADATA_AT(name), SCHEMA_REQUIRED, NULL, "Name of the scenario"},
     {"labels", &schema_string_map, METADATA_AT(labels), 0, NULL, "Ignored"},
     {"annotations", &schema_string_map, METADATA_AT(annotations), 0, NULL, "Ignored"},
     END,
 };
-static const SchemaType metadata_type = SCHEMA_STRUCT("metadata", metadata_fields,
+static const FileType metadata_type = SCHEMA_STRUCT("metadata", metadata_fields,
     ((ScenarioFields *)0)->metadata);
 
-static const SchemaField scenario_fields[] = {
+static const FileField scenario_fields[] = {
     {"apiVersion", &schema_string, AT(ScenarioFields, api_version), SCHEMA_REQUIRED, NULL, "kvolsim.io/v1"},
     {"kind", &schema_string, AT(ScenarioFields, kind), SCHEMA_REQUIRED, NULL, "Scenario"},
     {"metadata", &metadata_type, AT(ScenarioFields, metadata), SCHEMA_REQUIRED, NULL, "Its name"},
     {"spec", &spec_type, AT(ScenarioFields, spec), SCHEMA_REQUIRED, NULL, "Content"},
     END,
 };
-const SchemaType scenario_file_type = SCHEMA_STRUCT("Scenario", scenario_fields, ScenarioFields);
+const FileType scenario_file_type = SCHEMA_STRUCT("Scenario", scenario_fields, ScenarioFields);
 
 /* models/profiles/timing-*.yaml */
-static const SchemaField timing_fields[] = {
+static const FileField timing_fields[] = {
     {"write", &schema_dist, AT(Timing, write), SCHEMA_REQUIRED, NULL, "A write, arrival to response"},
     {"think", &schema_dist, AT(Timing, think), SCHEMA_REQUIRED, NULL,
      "A component's own time before a request or call"},
@@ -555,6 +555,6 @@ static const SchemaField timing_fields[] = {
      "The same of a kubelet's report of its Node's status"},
     END,
 };
-const SchemaType scenario_timing_type = SCHEMA_STRUCT("timing", timing_fields, Timing);
+const FileType scenario_timing_type = SCHEMA_STRUCT("timing", timing_fields, Timing);
 
 /* clang-format on */

@@ -138,8 +138,8 @@ typedef struct {
     const char *path;
 } ActionFields;
 
-extern const SchemaType scenario_version_type;                     /* int: the minor version */
-extern const SchemaType scenario_slos_type, scenario_expects_type; /* SchemaList: expected.c */
+extern const FileType scenario_version_type;                     /* int: the minor version */
+extern const FileType scenario_slos_type, scenario_expects_type; /* SchemaList: expected.c */
 
 typedef struct {
     int64_t min, max; /* -1: not given */
@@ -215,25 +215,24 @@ typedef struct {
 } ScenarioFields;
 
 /* fields.c */
-extern const SchemaType scenario_file_type;
-extern const SchemaType scenario_timing_type;
+extern const FileType scenario_file_type;
+extern const FileType scenario_timing_type;
 
 /* driver-fields.c */
-extern const SchemaType scenario_driver_type, scenario_set_driver_type, scenario_profile_type;
+extern const FileType scenario_driver_type, scenario_set_driver_type, scenario_profile_type;
 void scenario_driver_fields_init(void *target);
 
 /* topology.c */
-extern const SchemaType scenario_topology_type;
+extern const FileType scenario_topology_type;
 
 /* nodes.c */
-extern const SchemaType scenario_taint_type, scenario_cordon_type, scenario_uncordon_type;
+extern const FileType scenario_taint_type, scenario_cordon_type, scenario_uncordon_type;
 
 /* expand.c */
-extern const SchemaType scenario_expand_type;
+extern const FileType scenario_expand_type;
 
 /* flags.c */
-extern const SchemaType scenario_kubelet_flags_type, scenario_components_type,
-    scenario_sidecars_type;
+extern const FileType scenario_kubelet_flags_type, scenario_components_type, scenario_sidecars_type;
 /* Reports @name, a member of @value, as no process of this scope. */
 void scenario_fault_process(SchemaReader *reader,
                             ProcessScope scope,

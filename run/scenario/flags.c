@@ -8,7 +8,7 @@
 /* The flags of processes, under their real names. */
 
 static void
-check_gates(SchemaReader *reader, const ProcessClass *class, const char *setting)
+flags_check_gates(SchemaReader *reader, const ProcessClass *class, const char *setting)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new();
     g_autoptr(GError) error = NULL;
@@ -49,12 +49,12 @@ value_text(const ProcessFlag *flag, const json_t *value)
 }
 
 static void
-set_flag(SchemaReader *reader,
-         const ProcessClass *class,
-         void *scratch,
-         const char *name,
-         const json_t *value,
-         GHashTable *flags)
+scenario_flags_set_flag(SchemaReader *reader,
+                        const ProcessClass *class,
+                        void *scratch,
+                        const char *name,
+                        const json_t *value,
+                        GHashTable *flags)
 {
     const ProcessFlag *flag = process_class_flag(class, name);
     g_autofree char *text = value_text(flag, value);
@@ -67,7 +67,7 @@ set_flag(SchemaReader *reader,
     else
         g_hash_table_insert(flags, (char *)flag->name, (char *)schema_intern(reader, text));
     if (text != NULL && class->gates != NULL && g_str_equal(name, "feature-gates"))
-        check_gates(reader, class, text);
+        flags_check_gates(reader, class, text);
 }
 
 static void
@@ -190,7 +190,7 @@ scenario_read_flags(SchemaReader *reader, const ProcessClass *class, const json_
         }
         SchemaPlace place = schema_enter_member(reader, value, name);
         if (is_known)
-            set_flag(reader, class, scratch, bare, member, flags);
+            scenario_flags_set_flag(reader, class, scratch, bare, member, flags);
         else
             scenario_warn_of_flag(reader, class, bare);
         schema_leave(reader, place);
@@ -245,14 +245,14 @@ schema_json_of_processes(ProcessScope scope)
 }
 
 static void
-read_kubelet_flags(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
+read_kubelet_flags(SchemaReader *reader, const FileType *type, const json_t *value, void *target)
 {
     (void)type;
     *(GHashTable **)target = scenario_read_flags(reader, process_class_find("kubelet"), value);
 }
 
 static json_t *
-schema_json_kubelet_flags(const SchemaType *type)
+schema_json_kubelet_flags(const FileType *type)
 {
     (void)type;
     return schema_json_of_flags(process_class_find("kubelet"));
@@ -283,7 +283,7 @@ is_component(const ProcessClass *class)
 }
 
 static void
-read_components(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
+read_components(SchemaReader *reader, const FileType *type, const json_t *value, void *target)
 {
     GHashTable *components = g_hash_table_new(g_str_hash, g_str_equal);
     const char *name;
@@ -311,7 +311,7 @@ read_components(SchemaReader *reader, const SchemaType *type, const json_t *valu
 }
 
 static json_t *
-schema_json_components(const SchemaType *type)
+schema_json_components(const FileType *type)
 {
     json_t *schema = schema_json_of_processes(PER_CLUSTER);
     json_t *on_nodes = schema_json_of_processes(PER_NODE);
@@ -324,7 +324,7 @@ schema_json_components(const SchemaType *type)
 }
 
 static json_t *
-schema_json_sidecars(const SchemaType *type)
+schema_json_sidecars(const FileType *type)
 {
     json_t *schema = schema_json_of_processes(PER_DRIVER);
     const char *name;
@@ -344,14 +344,14 @@ schema_json_sidecars(const SchemaType *type)
 
 /* clang-format off */
 
-const SchemaType scenario_kubelet_flags_type = SCHEMA_TYPE("flags", "a mapping of flags", read_kubelet_flags,
+const FileType scenario_kubelet_flags_type = SCHEMA_TYPE("flags", "a mapping of flags", read_kubelet_flags,
     schema_json_kubelet_flags, GHashTable *);
 
-const SchemaType scenario_components_type = SCHEMA_TYPE("flags by component", "a mapping", read_components,
+const FileType scenario_components_type = SCHEMA_TYPE("flags by component", "a mapping", read_components,
     schema_json_components, GHashTable *);
 
 /* driver.c reads them, with fromManifest. */
-const SchemaType scenario_sidecars_type = SCHEMA_TYPE("flags by sidecar", "a mapping", schema_read_mapping,
+const FileType scenario_sidecars_type = SCHEMA_TYPE("flags by sidecar", "a mapping", schema_read_mapping,
     schema_json_sidecars, json_t *);
 
 /* clang-format on */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 static const char *
-value_of(const StringMap *labels, const char *key)
+labels_value_of(const StringMap *labels, const char *key)
 {
     for (unsigned i = 0; labels != NULL && i < labels->n_pairs; i++)
         if (strcmp(labels->pairs[i].key, key) == 0)
@@ -20,7 +20,7 @@ meets(const char *requirement, const StringMap *labels)
     const char *text = requirement + is_absent;
     gsize length = strcspn(text, "!=");
     g_autofree char *key = g_strndup(text, length);
-    const char *value = value_of(labels, key);
+    const char *value = labels_value_of(labels, key);
 
     if (text[length] == '\0')
         return (value == NULL) == is_absent;

@@ -45,7 +45,7 @@ read_unlocated(Loader *self, const char *text, gsize length, GPtrArray *document
 
 /* Returns: (borrowed): the documents of the text */
 static GPtrArray *
-read_text(Loader *self, const char *file, GBytes *bytes)
+loader_read_text(Loader *self, const char *file, GBytes *bytes)
 {
     GPtrArray *documents = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
     const YamlReport report = {report_yaml, self};
@@ -137,7 +137,7 @@ loader_read_path(Loader *self, const char *path)
         self->is_incomplete = TRUE;
         return NULL;
     }
-    return read_text(self, path, text);
+    return loader_read_text(self, path, text);
 }
 
 GPtrArray *
@@ -151,7 +151,7 @@ loader_read_file(Loader *self, const char *name)
 }
 
 static int
-compare_names(const void *a, const void *b)
+loader_compare_names(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -168,7 +168,7 @@ profile_hint(const Loader *self, const char *name)
     while (folder != NULL && (file = g_dir_read_name(folder)) != NULL)
         if (g_str_has_suffix(file, ".yaml"))
             g_ptr_array_add(names, g_strndup(file, strlen(file) - strlen(".yaml")));
-    g_ptr_array_sort(names, compare_names);
+    g_ptr_array_sort(names, loader_compare_names);
     char *nearest = schema_nearest(name, (const char *const *)names->pdata, names->len);
     return nearest != NULL
                ? nearest

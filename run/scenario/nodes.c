@@ -64,7 +64,7 @@ read_key(SchemaReader *reader, char *word, ScenarioTaint *taint)
 
 /* After a fault, the taint has no key. */
 static void
-read_taint(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
+read_taint(SchemaReader *reader, const FileType *type, const json_t *value, void *target)
 {
     ScenarioTaint taint = {.effect = EFFECT_ANY};
     const char *text = NULL;
@@ -90,7 +90,7 @@ read_taint(SchemaReader *reader, const SchemaType *type, const json_t *value, vo
 }
 
 static json_t *
-schema_json_taint(const SchemaType *type)
+schema_json_taint(const FileType *type)
 {
     (void)type;
     return json_pack("{s:s, s:s}", "type", "string", "pattern",
@@ -154,9 +154,9 @@ uncordon_check(SchemaReader *reader, const json_t *value, void *target)
 
 /* clang-format off */
 
-static const SchemaType taint_type =
+static const FileType taint_type =
     SCHEMA_TYPE("taint", "a taint", read_taint, schema_json_taint, ScenarioTaint, .hint = TAINT_HINT);
-static const SchemaType taints_type = SCHEMA_LIST(taint_type);
+static const FileType taints_type = SCHEMA_LIST(taint_type);
 
 #define WHOM \
     {"node", &schema_string, AT(MarkFields, node), 0, NULL, \
@@ -164,7 +164,7 @@ static const SchemaType taints_type = SCHEMA_LIST(taint_type);
     {"nodeOfPod", &schema_string, AT(MarkFields, node_of_pod), 0, NULL, \
      "Name of a pod (* and ? match) on that node at that time"}
 
-static const SchemaField taint_fields[] = {
+static const FileField taint_fields[] = {
     WHOM,
     {"taints", &taints_type, AT(MarkFields, taints), SCHEMA_REQUIRED, NULL,
      "Taints as for kubectl taint: key=value:Effect or key:Effect adds one, key:Effect- or key- removes "
@@ -173,16 +173,16 @@ static const SchemaField taint_fields[] = {
      "Replace an existing taint of the same key and effect; otherwise the action fails"},
     END,
 };
-static const SchemaField cordon_fields[] = {
+static const FileField cordon_fields[] = {
     WHOM,
     END,
 };
 
-const SchemaType scenario_taint_type =
+const FileType scenario_taint_type =
     SCHEMA_STRUCT("taint", taint_fields, MarkFields, .check = taint_check);
-const SchemaType scenario_cordon_type =
+const FileType scenario_cordon_type =
     SCHEMA_STRUCT("cordon", cordon_fields, MarkFields, .check = cordon_check);
-const SchemaType scenario_uncordon_type =
+const FileType scenario_uncordon_type =
     SCHEMA_STRUCT("uncordon", cordon_fields, MarkFields, .check = uncordon_check);
 /* clang-format on */
 

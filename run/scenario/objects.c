@@ -30,7 +30,7 @@ is_custom(const char *api_version)
 
 /* Kinds that no model reads but that are no typing errors; and lists of kinds. */
 static gboolean
-is_left_out(const char *kind, const char *version)
+objects_is_left_out(const char *kind, const char *version)
 {
     return loader_knows_kind_effect(kind) || is_custom(version) || g_str_has_suffix(kind, "List");
 }
@@ -189,7 +189,7 @@ with_name(Loader *self, const json_t *manifest)
     return copy;
 }
 
-static void collect(Loader *self, const json_t *manifest, int action);
+static void objects_collect(Loader *self, const json_t *manifest, int action);
 
 /* The scenario itself is one of the documents; scenario.c reads it. */
 static void
@@ -213,14 +213,14 @@ collect_items(Loader *self, const json_t *list, int action)
     for (gsize i = 0; i < json_array_size(items); i++) {
         YamlPosition at = self->reader.at;
         yaml_positions_item(self->positions, items, i, &self->reader.at);
-        collect(self, json_array_get(items, i), action);
+        objects_collect(self, json_array_get(items, i), action);
         self->reader.at = at;
     }
 }
 
 /* The reader's place is the manifest. */
 static void
-collect(Loader *self, const json_t *manifest, int action)
+objects_collect(Loader *self, const json_t *manifest, int action)
 {
     const char *kind = manifest_text(manifest, NULL, "kind");
     const char *version = manifest_text(manifest, NULL, "apiVersion");
@@ -237,7 +237,7 @@ collect(Loader *self, const json_t *manifest, int action)
         make_numbers_whole((json_t *)manifest);
     manifest = with_name(self, manifest);
     gboolean is_readable = kind != NULL && version != NULL;
-    if (!is_readable || kind_find(version, kind, &known) || !is_left_out(kind, version)) {
+    if (!is_readable || kind_find(version, kind, &known) || !objects_is_left_out(kind, version)) {
         add_manifest(self, manifest, action); /* the parser reports a missing kind */
     } else if (g_str_has_prefix(version, "kvolsim.io/")) {
         collect_own_kind(self, manifest, kind, action);
@@ -254,7 +254,7 @@ collect_documents(Loader *self, const GPtrArray *documents, int action)
 {
     for (unsigned i = 0; documents != NULL && i < documents->len; i++) {
         SchemaJump jump = schema_go_file(&self->reader, documents->pdata[i]);
-        collect(self, documents->pdata[i], action);
+        objects_collect(self, documents->pdata[i], action);
         schema_come_back(&self->reader, jump);
     }
 }
@@ -277,7 +277,7 @@ collect_value(Loader *self, const json_t *value, int action, gboolean files_only
         collect_documents(self, loader_read_file(self, json_string_value(value)), action);
     } else if (json_is_object(value) && !files_only) {
         SchemaJump jump = schema_go(&self->reader, &self->reader.at, "");
-        collect(self, value, action);
+        objects_collect(self, value, action);
         schema_come_back(&self->reader, jump);
     } else {
         schema_fault(&self->reader, NULL, "must be the name of a file%s, not %s",
@@ -696,7 +696,7 @@ build_action(Loader *self, const ActionFields *fields, int number, ScenarioActio
 }
 
 static int
-compare_times(const void *a, const void *b, void *data)
+objects_compare_times(const void *a, const void *b, void *data)
 {
     const ActionFields *first = *(const ActionFields *const *)a;
     const ActionFields *second = *(const ActionFields *const *)b;
@@ -715,7 +715,7 @@ build_workload(Loader *self)
 
     for (unsigned i = 0; i < list->n; i++)
         order[i] = &fields[i];
-    g_qsort_with_data(order, (int)list->n, sizeof *order, compare_times, NULL); /* stable */
+    g_qsort_with_data(order, (int)list->n, sizeof *order, objects_compare_times, NULL); /* stable */
     for (unsigned i = 0; i < list->n; i++) {
         int number = (int)(order[i] - fields);
         if (order[i]->source != NULL)

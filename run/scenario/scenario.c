@@ -89,7 +89,7 @@ scenario_parse_version(const char *version, int32_t *minor)
 }
 
 static void
-read_version_text(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
+read_version_text(SchemaReader *reader, const FileType *type, const json_t *value, void *target)
 {
     int32_t minor;
 
@@ -103,13 +103,13 @@ read_version_text(SchemaReader *reader, const SchemaType *type, const json_t *va
 }
 
 static json_t *
-schema_json_version(const SchemaType *type)
+schema_json_version(const FileType *type)
 {
     (void)type;
     return json_pack("{s:s, s:s}", "type", "string", "pattern", "^v?1\\.[0-9]+(\\..*)?$");
 }
 
-const SchemaType scenario_version_type =
+const FileType scenario_version_type =
     SCHEMA_TYPE("version of Kubernetes", "a version", read_version_text, schema_json_version, int);
 
 static void
@@ -155,7 +155,7 @@ check_gate(Loader *self, const json_t *gates, const char *gate, gboolean value)
 }
 
 static void
-check_gates(Loader *self, const json_t *spec)
+scenario_check_gates(Loader *self, const json_t *spec)
 {
     json_t *gates = self->scenario.feature_gates, *value;
     const char *gate;
@@ -274,7 +274,7 @@ copy_spec(Loader *self, const json_t *document)
 
     SchemaPlace place = schema_enter_member(&self->reader, document, "spec");
     read_version(self, spec);
-    check_gates(self, spec);
+    scenario_check_gates(self, spec);
     read_until(self);
     read_timing(self, spec);
     copy_nodes(self);
@@ -569,7 +569,10 @@ load_once(const char *file,
 /* Reads JSON without positions first. If a position is needed, for a fault, a warning or an ignored
  * object, the files are read again with positions. */
 static Loader *
-load(const char *file, const ScenarioOptions *options, gboolean is_check, GPtrArray **faults)
+scenario_scenario_load(const char *file,
+                       const ScenarioOptions *options,
+                       gboolean is_check,
+                       GPtrArray **faults)
 {
     g_autoptr(GHashTable) texts =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_bytes_unref);
@@ -589,7 +592,7 @@ load(const char *file, const ScenarioOptions *options, gboolean is_check, GPtrAr
 Scenario *
 scenario_load(const char *file, const ScenarioOptions *options, GPtrArray **faults)
 {
-    Loader *self = load(file, options, FALSE, faults);
+    Loader *self = scenario_scenario_load(file, options, FALSE, faults);
 
     g_strlcpy(self->scenario.hash, g_checksum_get_string(self->checksum),
               sizeof self->scenario.hash);
@@ -607,7 +610,7 @@ scenario_load(const char *file, const ScenarioOptions *options, GPtrArray **faul
 Scenario *
 scenario_check(const char *file, const ScenarioOptions *options, GPtrArray **faults)
 {
-    return &load(file, options, TRUE, faults)->scenario;
+    return &scenario_scenario_load(file, options, TRUE, faults)->scenario;
 }
 
 void

@@ -11,12 +11,12 @@ typedef struct {
     Loader *loader;
     const char *text; /* "path=value" */
     YamlPosition at;
-} Set;
+} ScenarioSet;
 
-static void set_fault(const Set *self, const char *path, const char *format, ...)
+static void set_fault(const ScenarioSet *self, const char *path, const char *format, ...)
     G_GNUC_PRINTF(3, 4);
 static void
-set_fault(const Set *self, const char *path, const char *format, ...)
+set_fault(const ScenarioSet *self, const char *path, const char *format, ...)
 {
     va_list arguments;
 
@@ -31,7 +31,7 @@ static void
 report_value(
     void *data, const YamlPosition *where, const char *path, const char *message, const char *hint)
 {
-    const Set *self = data;
+    const ScenarioSet *self = data;
 
     (void)where, (void)path;
     file_faults_add(self->loader->faults, &self->at, "", message, hint);
@@ -39,7 +39,7 @@ report_value(
 
 /* Returns: (owned): NULL after a fault; its positions are "--set" */
 static json_t *
-set_value(Set *self, const char *text)
+set_value(ScenarioSet *self, const char *text)
 {
     g_autoptr(GPtrArray) documents = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
     const YamlReport report = {report_value, self};
@@ -58,12 +58,12 @@ set_value(Set *self, const char *text)
 typedef struct {
     char *key; /* (owned): NULL: an index */
     gsize index;
-} Step;
+} SetStep;
 
 static void
 step_clear(void *data)
 {
-    g_free(((Step *)data)->key);
+    g_free(((SetStep *)data)->key);
 }
 
 /* "spec.nodes[0].count", or "metadata.annotations[volume.kubernetes.io/x]": brackets also take keys
@@ -71,11 +71,11 @@ step_clear(void *data)
 static GArray *
 path_steps(const char *path, const char *end)
 {
-    g_autoptr(GArray) steps = g_array_new(FALSE, FALSE, sizeof(Step));
+    g_autoptr(GArray) steps = g_array_new(FALSE, FALSE, sizeof(SetStep));
 
     g_array_set_clear_func(steps, step_clear);
     while (path < end) {
-        Step step = {0};
+        SetStep step = {0};
         const char *stop = path;
         if (*path == '[') {
             while (stop < end && *stop != ']')
@@ -110,7 +110,7 @@ path_steps(const char *path, const char *end)
 
 /* The value at a step, copied if others share it. Returns: (borrowed): NULL: there is none */
 static json_t *
-own_child(Set *self, json_t *parent, const Step *step)
+own_child(ScenarioSet *self, json_t *parent, const SetStep *step)
 {
     json_t *child = step->key != NULL ? json_object_get(parent, step->key)
                                       : json_array_get(parent, step->index);
@@ -136,7 +136,7 @@ own_child(Set *self, json_t *parent, const Step *step)
 }
 
 static gboolean
-set_child(Set *self, json_t *parent, const Step *step, json_t *value)
+set_child(ScenarioSet *self, json_t *parent, const SetStep *step, json_t *value)
 {
     gsize size = json_array_size(parent);
 
@@ -156,7 +156,7 @@ set_child(Set *self, json_t *parent, const Step *step, json_t *value)
 }
 
 static void
-apply(Set *self, json_t *root, const char *path, const char *equals)
+apply(ScenarioSet *self, json_t *root, const char *path, const char *equals)
 {
     g_autoptr(GArray) steps = path_steps(path, equals);
     g_autofree char *whole = g_strndup(path, (gsize)(equals - path));
@@ -170,8 +170,8 @@ apply(Set *self, json_t *root, const char *path, const char *equals)
     if (value == NULL)
         return;
     for (unsigned i = 0; i + 1 < steps->len && at != NULL; i++)
-        at = own_child(self, at, &g_array_index(steps, Step, i));
-    if (at == NULL || !set_child(self, at, &g_array_index(steps, Step, steps->len - 1), value))
+        at = own_child(self, at, &g_array_index(steps, SetStep, i));
+    if (at == NULL || !set_child(self, at, &g_array_index(steps, SetStep, steps->len - 1), value))
         set_fault(self, whole, "there is no such place in the file");
     json_decref(value);
 }
@@ -186,12 +186,12 @@ is_of_object(const char *text, const char *equals)
 }
 
 static gboolean
-set_begin(Loader *loader, unsigned i, Set *set, const char **equals)
+set_begin(Loader *loader, unsigned i, ScenarioSet *set, const char **equals)
 {
     const char *text = loader->options->set[i];
     g_autofree char *file = g_strdup_printf("--set %s", text);
 
-    *set = (Set){
+    *set = (ScenarioSet){
         .loader = loader, .text = text, .at = {schema_intern(&loader->reader, file), 0, 0}
     };
     *equals = strchr(text, '=');
@@ -202,7 +202,7 @@ void
 loader_apply_sets(Loader *self, GPtrArray *documents)
 {
     for (unsigned i = 0; self->options->set != NULL && self->options->set[i] != NULL; i++) {
-        Set set;
+        ScenarioSet set;
         const char *equals;
         json_t *scenario = NULL;
 
@@ -224,7 +224,7 @@ void
 loader_apply_object_sets(Loader *self)
 {
     for (unsigned i = 0; self->options->set != NULL && self->options->set[i] != NULL; i++) {
-        Set set;
+        ScenarioSet set;
         const char *equals;
         unsigned n_found = 0;
 

@@ -69,7 +69,7 @@ read_mapping(SchemaReader *reader, const json_t *mapping, TopologyFields *fields
 }
 
 static void
-read_topology(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
+read_topology(SchemaReader *reader, const FileType *type, const json_t *value, void *target)
 {
     TopologyFields *fields = target;
     gsize n = MAX(json_array_size(value), json_object_size(value));
@@ -88,7 +88,7 @@ read_topology(SchemaReader *reader, const SchemaType *type, const json_t *value,
 }
 
 static json_t *
-schema_json_topology(const SchemaType *type)
+schema_json_topology(const FileType *type)
 {
     (void)type;
     return json_pack("{s:[o, {s:s, s:o}, o, {s:s}]}", "anyOf", json_pack("{s:s}", "type", "string"),
@@ -97,7 +97,7 @@ schema_json_topology(const SchemaType *type)
 }
 
 /* clang-format off */
-const SchemaType scenario_topology_type = SCHEMA_TYPE("topology",
+const FileType scenario_topology_type = SCHEMA_TYPE("topology",
     "the key of the driver's topology, a list of keys, a mapping from keys to labels of nodes, or false",
     read_topology, schema_json_topology, TopologyFields, .hint = "such as topology.<driver>/zone");
 /* clang-format on */
@@ -258,7 +258,7 @@ take_limit(Loader *self, const ScenarioDriver *driver, DriverFields *fields)
 /* ---- Building ---- */
 
 static gboolean
-has_key(const ScenarioDriver *driver, const char *key)
+scenario_topology_has_key(const ScenarioDriver *driver, const char *key)
 {
     for (unsigned i = 0; i < driver->n_topology; i++)
         if (g_str_equal(driver->topology[i].key, key))
@@ -288,7 +288,7 @@ volume_keys(Loader *self, const ScenarioDriver *driver)
     char **keys = schema_alloc(&self->reader, (place->n_requirements + 1) * sizeof *keys);
     for (unsigned i = 0; i < place->n_requirements; i++) {
         keys[i] = (char *)schema_intern(&self->reader, place->requirements[i].key);
-        if (!has_key(driver, keys[i]))
+        if (!scenario_topology_has_key(driver, keys[i]))
             return NULL;
     }
     return keys;
@@ -321,7 +321,8 @@ build_volume_topology(Loader *self, DriverFields *fields, ScenarioDriver *driver
     if (is_said(fields, "volumeTopology")) {
         for (unsigned i = 0; fields->volume_topology != NULL && fields->volume_topology[i] != NULL;
              i++)
-            if (*fields->volume_topology[i] != '\0' && !has_key(driver, fields->volume_topology[i]))
+            if (*fields->volume_topology[i] != '\0' &&
+                !scenario_topology_has_key(driver, fields->volume_topology[i]))
                 schema_fault_member(&self->reader, fields->source, "volumeTopology", NULL,
                                     "\"%s\" is no key of the driver's topology",
                                     fields->volume_topology[i]);
@@ -332,7 +333,7 @@ build_volume_topology(Loader *self, DriverFields *fields, ScenarioDriver *driver
         fields->volume_topology = of_volumes;
     /* the profile's keys are those of the profile's topology */
     for (unsigned i = 0; fields->volume_topology != NULL && fields->volume_topology[i] != NULL; i++)
-        if (!has_key(driver, fields->volume_topology[i]))
+        if (!scenario_topology_has_key(driver, fields->volume_topology[i]))
             fields->volume_topology = NULL;
 }
 

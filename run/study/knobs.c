@@ -21,7 +21,7 @@ knob_free(Knob *self)
 
 /* Returns: FALSE: the flag is no number, or is switched off */
 static gboolean
-parse(FlagType type, const char *text, double *number)
+knobs_parse(FlagType type, const char *text, double *number)
 {
     SimTime time;
 
@@ -46,7 +46,7 @@ parse(FlagType type, const char *text, double *number)
 
 /* Takes @name, @before and @after. */
 static void
-add(GPtrArray *knobs, FlagType type, const char *text, char *name, char **before, char *after)
+knobs_add(GPtrArray *knobs, FlagType type, const char *text, char *name, char **before, char *after)
 {
     Knob *knob = g_new0(Knob, 1);
 
@@ -55,7 +55,7 @@ add(GPtrArray *knobs, FlagType type, const char *text, char *name, char **before
     knob->text = g_strdup(text);
     knob->before = before;
     knob->after = after;
-    if (parse(type, text, &knob->number))
+    if (knobs_parse(type, text, &knob->number))
         g_ptr_array_add(knobs, knob);
     else
         knob_free(knob);
@@ -72,7 +72,7 @@ is_of_election(const ProcessClass *class, const ProcessFlag *flag)
 }
 
 static const char *
-value_of(const ProcessFlag *flag, GHashTable *flags)
+knobs_value_of(const ProcessFlag *flag, GHashTable *flags)
 {
     const char *text = flags == NULL ? NULL : g_hash_table_lookup(flags, flag->name);
 
@@ -84,7 +84,7 @@ has_replicas(const ProcessClass *class, GHashTable *flags)
 {
     const ProcessFlag *flag = process_class_flag(class, "replicas");
 
-    return flag != NULL && g_ascii_strtod(value_of(flag, flags), NULL) > 1;
+    return flag != NULL && g_ascii_strtod(knobs_value_of(flag, flags), NULL) > 1;
 }
 
 static gboolean
@@ -113,8 +113,9 @@ add_flags(GPtrArray *knobs,
         for (unsigned i = 0; places[i] != NULL; i++)
             g_ptr_array_add(before, g_strdup_printf("%s.%s=", places[i], flag->name));
         g_ptr_array_add(before, NULL);
-        add(knobs, flag->type, value_of(flag, flags), g_strdup_printf("%s %s", called, flag->name),
-            g_strdupv((char **)before->pdata), g_strdup(""));
+        knobs_add(knobs, flag->type, knobs_value_of(flag, flags),
+                  g_strdup_printf("%s %s", called, flag->name), g_strdupv((char **)before->pdata),
+                  g_strdup(""));
         if (knobs->len == n)
             continue;
         Knob *knob = knobs->pdata[n];
@@ -184,7 +185,7 @@ static gboolean
 same_flags(GHashTable *one, GHashTable *other, const ProcessClass *class)
 {
     for (const ProcessFlag *flag = class->flags; flag->name != NULL; flag++)
-        if (g_strcmp0(value_of(flag, one), value_of(flag, other)) != 0)
+        if (g_strcmp0(knobs_value_of(flag, one), knobs_value_of(flag, other)) != 0)
             return FALSE;
     return TRUE;
 }
@@ -286,10 +287,10 @@ add_limit(const ScenarioDriver *driver,
         method++;
     const char *of = limit->methods == 0 ? "all" : csi_method_name(method);
     const char *more = (limit->methods & (limit->methods - 1)) != 0 ? "…" : "";
-    add(knobs, open == OPEN_QPS ? FLAG_NUMBER : FLAG_INT,
-        g_ascii_formatd(now, sizeof now, "%.15g", value),
-        g_strdup_printf("%s limit of %s%s: %s", called, of, more, names[open]),
-        g_strdupv((char **)before), g_strdup(parts[1]));
+    knobs_add(knobs, open == OPEN_QPS ? FLAG_NUMBER : FLAG_INT,
+              g_ascii_formatd(now, sizeof now, "%.15g", value),
+              g_strdup_printf("%s limit of %s%s: %s", called, of, more, names[open]),
+              g_strdupv((char **)before), g_strdup(parts[1]));
 }
 
 static void
@@ -309,8 +310,8 @@ add_driver_limits(const Scenario *scenario, unsigned number, GPtrArray *knobs)
     g_autofree char *before = g_strdup_printf("spec.drivers[%u].attachLimit=", number);
     g_autofree char *now = g_strdup_printf("%d", driver->attach_limit);
     const char *const all[] = {before, NULL};
-    add(knobs, FLAG_INT, now, g_strdup_printf("%s attach limit", called), g_strdupv((char **)all),
-        g_strdup(""));
+    knobs_add(knobs, FLAG_INT, now, g_strdup_printf("%s attach limit", called),
+              g_strdupv((char **)all), g_strdup(""));
 }
 
 GPtrArray *

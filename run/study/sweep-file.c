@@ -50,7 +50,7 @@ typedef struct {
 #define END {NULL, NULL, 0, 0, NULL, NULL}
 
 static const char *const scale_words[] = {"linear", "log", NULL};
-static const SchemaType scale_type = SCHEMA_ENUM(scale_words);
+static const FileType scale_type = SCHEMA_ENUM(scale_words);
 static const char *const design_words[] = {
     [DESIGN_GRID] = "grid",
     [DESIGN_LIST] = "list",
@@ -58,7 +58,7 @@ static const char *const design_words[] = {
     [DESIGN_LATIN_HYPERCUBE] = "latin-hypercube",
     NULL,
 };
-static const SchemaType design_type = SCHEMA_ENUM(design_words);
+static const FileType design_type = SCHEMA_ENUM(design_words);
 static const char *const stage_words[] = {
 #define STAGE_WORD(member, name, meaning) name,
     STAGES(STAGE_WORD)
@@ -73,7 +73,7 @@ static const char *const value_words[] = {
 };
 
 static void
-read_word(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
+read_word(SchemaReader *reader, const FileType *type, const json_t *value, void *target)
 {
     int index = -1;
 
@@ -81,9 +81,9 @@ read_word(SchemaReader *reader, const SchemaType *type, const json_t *value, voi
     if (index >= 0)
         *(const char **)target = type->words[index];
 }
-static const SchemaType stage_type = SCHEMA_TYPE("word", "a stage", read_word, schema_json_enum, char *,
+static const FileType stage_type = SCHEMA_TYPE("word", "a stage", read_word, schema_json_enum, char *,
     .words = stage_words);
-static const SchemaType value_type = SCHEMA_TYPE("word", "a value", read_word, schema_json_enum, char *,
+static const FileType value_type = SCHEMA_TYPE("word", "a value", read_word, schema_json_enum, char *,
     .words = value_words);
 
 static void parameter_check(SchemaReader *reader, const json_t *value, void *target);
@@ -91,11 +91,11 @@ static void measure_check(SchemaReader *reader, const json_t *value, void *targe
 static void measure_init(void *target);
 static void replications_init(void *target);
 static void replications_check(SchemaReader *reader, const json_t *value, void *target);
-static void read_replications(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target);
-static json_t *json_replications(const SchemaType *type);
+static void read_replications(SchemaReader *reader, const FileType *type, const json_t *value, void *target);
+static json_t *json_replications(const FileType *type);
 static void spec_init(void *target);
 
-static const SchemaField parameter_fields[] = {
+static const FileField parameter_fields[] = {
     {"name", &schema_line, AT(ParameterFields, name), SCHEMA_REQUIRED, NULL, "Name in tables and pictures"},
     {"path", &schema_string, AT(ParameterFields, path), 0, NULL, "Path to change, as in --set"},
     {"paths", &schema_strings, AT(ParameterFields, paths), 0, NULL,
@@ -113,11 +113,11 @@ static const SchemaField parameter_fields[] = {
      "Division of the range: linear or log"},
     END,
 };
-static const SchemaType parameter_type = SCHEMA_STRUCT("parameter", parameter_fields, ParameterFields,
+static const FileType parameter_type = SCHEMA_STRUCT("parameter", parameter_fields, ParameterFields,
     .check = parameter_check);
-static const SchemaType parameters_type = SCHEMA_LIST(parameter_type);
+static const FileType parameters_type = SCHEMA_LIST(parameter_type);
 
-static const SchemaField measure_fields[] = {
+static const FileField measure_fields[] = {
     {"name", &schema_line, AT(MeasureFields, name), SCHEMA_REQUIRED, NULL, "Name in tables and pictures"},
     {"stage", &stage_type, AT(MeasureFields, stage), 0, NULL, "Duration of a stage"},
     {"statistic", &schema_string, AT(MeasureFields, statistic), 0, "mean",
@@ -126,11 +126,11 @@ static const SchemaField measure_fields[] = {
      "In place of a stage: a number for the whole run; see Values"},
     END,
 };
-static const SchemaType measure_type = SCHEMA_STRUCT("measure", measure_fields, MeasureFields,
+static const FileType measure_type = SCHEMA_STRUCT("measure", measure_fields, MeasureFields,
     .init = measure_init, .check = measure_check);
-static const SchemaType measures_type = SCHEMA_LIST(measure_type);
+static const FileType measures_type = SCHEMA_LIST(measure_type);
 
-static const SchemaField replications_fields[] = {
+static const FileField replications_fields[] = {
     {"count", &schema_count, AT(ReplicationFields, count), 0, "10",
      "Number of runs of each point; with a measure: the minimum"},
     {"measure", &schema_string, AT(ReplicationFields, measure), 0, NULL,
@@ -140,12 +140,12 @@ static const SchemaField replications_fields[] = {
     {"max", &schema_count, AT(ReplicationFields, max), 0, "1000", "Largest number of runs"},
     END,
 };
-static const SchemaType replications_mapping = SCHEMA_STRUCT("replications", replications_fields,
+static const FileType replications_mapping = SCHEMA_STRUCT("replications", replications_fields,
     ReplicationFields, .init = replications_init, .check = replications_check);
-static const SchemaType replications_type = SCHEMA_TYPE("count, or mapping", "a whole number or a mapping",
+static const FileType replications_type = SCHEMA_TYPE("count, or mapping", "a whole number or a mapping",
     read_replications, json_replications, ReplicationFields, .item = &replications_mapping);
 
-static const SchemaField spec_fields[] = {
+static const FileField spec_fields[] = {
     {"description", &schema_text, AT(StudyFields, description), 0, NULL, "The question"},
     {"scenario", &schema_string, AT(StudyFields, scenario), SCHEMA_REQUIRED, NULL,
      "File of the scenario, relative to this file's folder"},
@@ -172,22 +172,22 @@ static const SchemaField spec_fields[] = {
      "Point to compare all others with: parameter: value"},
     END,
 };
-static const SchemaType spec_type = SCHEMA_STRUCT("spec", spec_fields, StudyFields, .init = spec_init);
+static const FileType spec_type = SCHEMA_STRUCT("spec", spec_fields, StudyFields, .init = spec_init);
 
-static const SchemaField metadata_fields[] = {
+static const FileField metadata_fields[] = {
     {"name", &schema_dns_label, 0, SCHEMA_REQUIRED, NULL, "Name of the sweep"},
     END,
 };
-static const SchemaType metadata_type = SCHEMA_STRUCT("metadata", metadata_fields, ((SweepFields *)0)->name);
+static const FileType metadata_type = SCHEMA_STRUCT("metadata", metadata_fields, ((SweepFields *)0)->name);
 
-static const SchemaField sweep_fields[] = {
+static const FileField sweep_fields[] = {
     {"apiVersion", &schema_string, AT(SweepFields, api_version), SCHEMA_REQUIRED, NULL, "kvolsim.io/v1"},
     {"kind", &schema_string, AT(SweepFields, kind), SCHEMA_REQUIRED, NULL, "Sweep"},
     {"metadata", &metadata_type, AT(SweepFields, name), SCHEMA_REQUIRED, NULL, "Its name"},
     {"spec", &spec_type, AT(SweepFields, spec), SCHEMA_REQUIRED, NULL, "Content"},
     END,
 };
-static const SchemaType sweep_type = SCHEMA_STRUCT("Sweep", sweep_fields, SweepFields);
+static const FileType sweep_type = SCHEMA_STRUCT("Sweep", sweep_fields, SweepFields);
 /* clang-format on */
 
 char *
@@ -273,7 +273,7 @@ replications_check(SchemaReader *reader, const json_t *value, void *target)
 
 /* 5, or {count: 5, ...}. */
 static void
-read_replications(SchemaReader *reader, const SchemaType *type, const json_t *value, void *target)
+read_replications(SchemaReader *reader, const FileType *type, const json_t *value, void *target)
 {
     ReplicationFields *fields = target;
 
@@ -286,7 +286,7 @@ read_replications(SchemaReader *reader, const SchemaType *type, const json_t *va
 }
 
 static json_t *
-json_replications(const SchemaType *type)
+json_replications(const FileType *type)
 {
     return json_pack("{s:[o, o]}", "anyOf", schema_count.schema(&schema_count),
                      schema_json_struct(type->item));
@@ -729,7 +729,7 @@ read_documents(SweepFile *self, const char *file, GPtrArray *faults)
 }
 
 static void
-load(SweepFile *self, const char *file, const char *data_dir, GPtrArray *faults)
+sweep_file_load(SweepFile *self, const char *file, const char *data_dir, GPtrArray *faults)
 {
     SweepFields fields = {0};
 
@@ -788,7 +788,7 @@ sweep_load(const char *file, const char *data_dir, GPtrArray **faults)
     *faults = g_ptr_array_new_with_free_func((GDestroyNotify)file_fault_free);
     self->places = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, setting_place_free);
     schema_reader_init(&self->reader, self->positions, *faults);
-    load(self, file, data_dir, *faults);
+    sweep_file_load(self, file, data_dir, *faults);
     if ((*faults)->len == 0)
         sweep_finish(&self->sweep, data_dir, *faults);
     if ((*faults)->len == 0)

@@ -110,7 +110,7 @@ sweep_counts_requests(const Sweep *self)
 /* ---- Times of a stage ---- */
 
 static double
-seconds(SimTime time)
+sweep_measure_seconds(SimTime time)
 {
     return (double)time / (double)SIM_SECOND;
 }
@@ -140,16 +140,16 @@ statistic_of(const SweepMeasure *measure, SimSample *sample)
         return found;
     switch (measure->statistic) {
     case STATISTIC_MEAN:
-        found.value = seconds(sim_sample_mean(sample));
+        found.value = sweep_measure_seconds(sim_sample_mean(sample));
         break;
     case STATISTIC_MIN:
-        found.value = seconds(sim_sample_min(sample));
+        found.value = sweep_measure_seconds(sim_sample_min(sample));
         break;
     case STATISTIC_MAX:
-        found.value = seconds(sim_sample_max(sample));
+        found.value = sweep_measure_seconds(sim_sample_max(sample));
         break;
     case STATISTIC_QUANTILE:
-        found.value = seconds(sim_sample_quantile(sample, measure->quantile));
+        found.value = sweep_measure_seconds(sim_sample_quantile(sample, measure->quantile));
         break;
     case STATISTIC_SHARE_BELOW:
         found.value = share_below(sample, measure->below);
@@ -164,12 +164,12 @@ statistic_of(const SweepMeasure *measure, SimSample *sample)
 typedef struct {
     SimTime from, length;
     unsigned number;
-} Passage;
+} SweepMeasurePassage;
 
 static int
 passage_compare(const void *a, const void *b)
 {
-    const Passage *one = a, *other = b;
+    const SweepMeasurePassage *one = a, *other = b;
 
     if (one->from != other->from)
         return one->from < other->from ? -1 : 1;
@@ -181,11 +181,11 @@ static GArray *
 passages_of(const Sweep *self, const Stages *stages, Stage stage)
 {
     const GArray *records = stages_records(stages);
-    GArray *passages = g_array_new(FALSE, FALSE, sizeof(Passage));
+    GArray *passages = g_array_new(FALSE, FALSE, sizeof(SweepMeasurePassage));
 
     for (unsigned i = 0; i < records->len; i++) {
         const StageRecord *record = &g_array_index(records, StageRecord, i);
-        Passage passage = {record->from, record->to - record->from, i};
+        SweepMeasurePassage passage = {record->from, record->to - record->from, i};
         if (record->stage == stage && record->from >= self->warm_up)
             g_array_append_val(passages, passage);
     }
@@ -195,13 +195,13 @@ passages_of(const Sweep *self, const Stages *stages, Stage stage)
 
 /* The measure over passages from @first to before @end. */
 static SweepObservation
-observe(const SweepMeasure *measure, const GArray *passages, gsize first, gsize end)
+sweep_measure_observe(const SweepMeasure *measure, const GArray *passages, gsize first, gsize end)
 {
     SimSample sample;
 
     sim_sample_init(&sample);
     for (gsize i = first; i < end; i++)
-        sim_sample_add(&sample, g_array_index(passages, Passage, i).length);
+        sim_sample_add(&sample, g_array_index(passages, SweepMeasurePassage, i).length);
     SweepObservation found = statistic_of(measure, &sample);
     sim_sample_clear(&sample);
     return found;
@@ -216,10 +216,10 @@ measure_stage(const Sweep *self,
     g_autoptr(GArray) passages = passages_of(self, stages, measure->stage);
     gsize n = passages->len;
 
-    observations[0] = observe(measure, passages, 0, n);
+    observations[0] = sweep_measure_observe(measure, passages, 0, n);
     for (gsize i = 0; i < self->batches; i++)
-        observations[1 + i] =
-            observe(measure, passages, n * i / self->batches, n * (i + 1) / self->batches);
+        observations[1 + i] = sweep_measure_observe(measure, passages, n * i / self->batches,
+                                                    n * (i + 1) / self->batches);
 }
 
 /* ---- The run as a whole ---- */
@@ -258,7 +258,7 @@ totals_of(const Sweep *self, const Stages *stages)
 }
 
 static SweepObservation
-number(double value)
+sweep_measure_number(double value)
 {
     return (SweepObservation){value, 1, FALSE};
 }
@@ -267,7 +267,7 @@ static SweepObservation
 share(unsigned part, unsigned whole)
 {
     return whole == 0 ? (SweepObservation){.is_missing = TRUE}
-                      : number((double)part / (double)whole);
+                      : sweep_measure_number((double)part / (double)whole);
 }
 
 /* Over all workloads. */
@@ -279,8 +279,9 @@ availability_value(SweepValueKind value, const Run *run)
     availability_add(availability, run);
     if (availability->rows->len == 0)
         return (SweepObservation){.is_missing = TRUE};
-    return number(value == SWEEP_AVAILABILITY ? availability_total_share(availability)
-                                              : availability_total_missing_s(availability));
+    return sweep_measure_number(value == SWEEP_AVAILABILITY
+                                    ? availability_total_share(availability)
+                                    : availability_total_missing_s(availability));
 }
 
 static SweepObservation
@@ -291,26 +292,27 @@ observe_value(SweepValueKind value, const Run *run, const Totals *totals)
 
     switch (value) {
     case SWEEP_PODS:
-        return number(totals->pods);
+        return sweep_measure_number(totals->pods);
     case SWEEP_PODS_READY:
-        return number(totals->ready);
+        return sweep_measure_number(totals->ready);
     case SWEEP_NOT_READY_SHARE:
         return share(totals->pods - totals->ready, totals->pods);
     case SWEEP_CLAIMS_BOUND_SHARE:
         return share(totals->bound, totals->claims);
     case SWEEP_API_REQUESTS:
         api_load_peak(run_load(run), &n_requests);
-        return number((double)n_requests);
+        return sweep_measure_number((double)n_requests);
     case SWEEP_API_PEAK:
-        return number(api_load_peak(run_load(run), &n_requests));
+        return sweep_measure_number(api_load_peak(run_load(run), &n_requests));
     case SWEEP_ALL_READY:
         if (totals->pods == 0 || totals->ready < totals->pods)
             return (SweepObservation){.is_missing = TRUE};
-        return number(seconds(totals->last_ready - totals->first_created));
+        return sweep_measure_number(
+            sweep_measure_seconds(totals->last_ready - totals->first_created));
     case SWEEP_DRIVER_VOLUMES:
         for (unsigned i = 0; i < run_scenario(run)->n_drivers; i++)
             n_volumes += run_driver_volumes(run, i);
-        return number(n_volumes);
+        return sweep_measure_number(n_volumes);
     case SWEEP_AVAILABILITY:
     case SWEEP_NOT_READY_TIME:
         return availability_value(value, run);

@@ -29,7 +29,7 @@ measure_at(const SweepTable *table, unsigned measure)
 /* ---- Values of parameters ---- */
 
 static gboolean
-is_number(const char *text)
+study_sweep_plot_is_number(const char *text)
 {
     char *end;
 
@@ -47,7 +47,7 @@ is_time(const SweepTable *table, unsigned parameter)
     for (unsigned i = 0; i < table->n_points; i++) {
         const char *label = label_at(table, i, parameter);
         is_all &= sim_time_parse(label, &time, NULL);
-        has_unit |= !is_number(label);
+        has_unit |= !study_sweep_plot_is_number(label);
     }
     return is_all && has_unit;
 }
@@ -58,7 +58,7 @@ sweep_plot_is_number(const SweepTable *table, int parameter)
     if (parameter < 0)
         return FALSE;
     for (unsigned i = 0; i < table->n_points; i++)
-        if (!is_number(label_at(table, i, (unsigned)parameter)))
+        if (!study_sweep_plot_is_number(label_at(table, i, (unsigned)parameter)))
             return is_time(table, (unsigned)parameter);
     return TRUE;
 }
@@ -299,7 +299,7 @@ sweep_plot_new(const SweepTable *table,
 /* ---- What is drawn ---- */
 
 static gboolean
-is_drawn(const SweepPlot *self, const SweepTable *table, unsigned point)
+sweep_plot_is_drawn(const SweepPlot *self, const SweepTable *table, unsigned point)
 {
     for (unsigned i = 0; i < table->parameters->len; i++)
         if (self->held[i] != NULL && !g_str_equal(label_at(table, point, i), self->held[i]))
@@ -358,7 +358,7 @@ sweep_plot_csv(const SweepPlot *self, const SweepTable *table)
                            table->hash, table->confidence);
     append_heads(text, table);
     for (unsigned point = 0; point < table->n_points; point++) {
-        if (!is_drawn(self, table, point))
+        if (!sweep_plot_is_drawn(self, table, point))
             continue;
         g_string_append_printf(text, "%u", point);
         for (unsigned i = 0; i < table->parameters->len; i++)

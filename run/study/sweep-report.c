@@ -213,7 +213,7 @@ sweep_table_text(const SweepTable *self)
 /* ---- CSV (RFC 4180) ---- */
 
 static void
-append_cell(GString *text, const char *cell)
+sweep_report_append_cell(GString *text, const char *cell)
 {
     if (strpbrk(cell, ",\"\n\r") == NULL) {
         g_string_append(text, cell);
@@ -230,7 +230,7 @@ append_settings(const SweepTable *self, GString *text, unsigned point)
     g_string_append_printf(text, "%u", point);
     for (unsigned i = 0; i < self->parameters->len; i++) {
         g_string_append_c(text, ',');
-        append_cell(text, label_at(self, point, i));
+        sweep_report_append_cell(text, label_at(self, point, i));
     }
 }
 
@@ -241,7 +241,7 @@ append_header(const SweepTable *self, GString *text, const char *first, const ch
                            self->name, self->hash, self->confidence);
     for (unsigned i = 0; i < self->parameters->len; i++) {
         g_string_append_c(text, ',');
-        append_cell(text, self->parameters->pdata[i]);
+        sweep_report_append_cell(text, self->parameters->pdata[i]);
     }
     g_string_append(text, first);
     for (unsigned i = 0; i < self->measures->len; i++)
@@ -249,7 +249,7 @@ append_header(const SweepTable *self, GString *text, const char *first, const ch
             g_autofree char *name = g_strconcat(
                 g_array_index(self->measures, StoredMeasure, i).name, suffixes[k], NULL);
             g_string_append_c(text, ',');
-            append_cell(text, name);
+            sweep_report_append_cell(text, name);
         }
     g_string_append_c(text, '\n');
 }
@@ -274,7 +274,10 @@ append_points(const SweepTable *self, GString *text)
 
 /* The value of one replication; NAN: it has none. */
 static double
-value_of(const SweepTable *self, unsigned point, unsigned measure, unsigned replication)
+sweep_report_value_of(const SweepTable *self,
+                      unsigned point,
+                      unsigned measure,
+                      unsigned replication)
 {
     const GArray *at = values_at(self, self->replications, point, measure);
 
@@ -300,7 +303,7 @@ append_runs(const SweepTable *self, GString *text)
             append_settings(self, text, point);
             g_string_append_printf(text, ",%u", replication);
             for (unsigned i = 0; i < self->measures->len; i++)
-                csv_append_number(text, value_of(self, point, i, replication));
+                csv_append_number(text, sweep_report_value_of(self, point, i, replication));
             g_string_append_c(text, '\n');
         }
     }

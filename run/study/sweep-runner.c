@@ -40,21 +40,21 @@ typedef struct {
     unsigned n_open;   /* tasks handed out */
     GByteArray **have; /* for each point, by replication: 1 if it is requested or stored */
     GArray **values;   /* for each point: of double: the stopping rule's measure, by replication */
-} Runner;
+} SweepRunner;
 
 /* ---- The workers ---- */
 
 /* A worker keeps the scenario of its last point: its next task usually has the same point. */
 typedef struct {
-    Runner *runner;
+    SweepRunner *runner;
     Scenario *scenario;
     unsigned point;
-} Worker;
+} SweepRunnerWorker;
 
 static gboolean
-go_on(void *data, SimTime now, uint64_t n_events)
+sweep_runner_go_on(void *data, SimTime now, uint64_t n_events)
 {
-    Runner *self = data;
+    SweepRunner *self = data;
 
     (void)now, (void)n_events;
     return g_atomic_int_get(&self->stop) == 0;
@@ -62,9 +62,9 @@ go_on(void *data, SimTime now, uint64_t n_events)
 
 /* Returns: (borrowed): NULL with @error: the file changed since the sweep was checked */
 static const Scenario *
-scenario_of(Worker *worker, unsigned point, GError **error)
+scenario_of(SweepRunnerWorker *worker, unsigned point, GError **error)
 {
-    const Runner *self = worker->runner;
+    const SweepRunner *self = worker->runner;
     const SweepPoint *place = &self->sweep->points[point];
     const ScenarioOptions options = {
         .data_dir = self->options->data_dir, .set = place->set, .set_is_foreign = TRUE};
@@ -91,15 +91,15 @@ seed_of(const Sweep *sweep, unsigned point)
 
 /* Returns: FALSE if it was interrupted, or with @result's error */
 static gboolean
-make_run(Worker *worker, const Task *task, Result *result)
+make_run(SweepRunnerWorker *worker, const Task *task, Result *result)
 {
-    Runner *self = worker->runner;
+    SweepRunner *self = worker->runner;
     const Scenario *scenario = scenario_of(worker, task->point, &result->error);
     const RunOptions options = {.seed = seed_of(self->sweep, task->point),
                                 .replication = task->replication,
                                 .untraced = TRUE,
                                 .counts_requests = sweep_counts_requests(self->sweep),
-                                .progress = go_on,
+                                .progress = sweep_runner_go_on,
                                 .progress_data = self};
     g_autoptr(Run) run = scenario == NULL ? NULL : run_new(scenario, &options, &result->error);
 
@@ -121,10 +121,10 @@ result_free(Result *result)
 }
 
 static void *
-work(void *data)
+sweep_runner_work(void *data)
 {
-    Runner *self = data;
-    Worker worker = {.runner = self};
+    SweepRunner *self = data;
+    SweepRunnerWorker worker = {.runner = self};
 
     for (;;) {
         g_autofree Task *task = g_async_queue_pop(self->tasks);
@@ -147,7 +147,7 @@ work(void *data)
 
 /* The shard of a run. A stopping rule needs all replications of its point in one shard. */
 static gboolean
-is_ours(const Runner *self, unsigned point, unsigned replication)
+sweep_runner_is_ours(const SweepRunner *self, unsigned point, unsigned replication)
 {
     uint64_t number = self->sweep->replications.measure >= 0
                           ? point
@@ -158,7 +158,7 @@ is_ours(const Runner *self, unsigned point, unsigned replication)
 
 /* Returns: whether it is new */
 static gboolean
-mark(Runner *self, unsigned point, unsigned replication)
+sweep_runner_mark(SweepRunner *self, unsigned point, unsigned replication)
 {
     GByteArray *have = self->have[point];
 
@@ -170,10 +170,11 @@ mark(Runner *self, unsigned point, unsigned replication)
 }
 
 static void
-want(Runner *self, unsigned point, unsigned n)
+want(SweepRunner *self, unsigned point, unsigned n)
 {
     for (unsigned replication = 0; replication < n; replication++) {
-        if (!is_ours(self, point, replication) || !mark(self, point, replication))
+        if (!sweep_runner_is_ours(self, point, replication) ||
+            !sweep_runner_mark(self, point, replication))
             continue;
         Task *task = g_new(Task, 1);
         *task = (Task){point, replication};
@@ -183,7 +184,7 @@ want(Runner *self, unsigned point, unsigned n)
 }
 
 static void
-hand_out(Runner *self)
+hand_out(SweepRunner *self)
 {
     unsigned most = TASKS_AHEAD * MAX(self->options->jobs, 1);
 
@@ -197,7 +198,7 @@ hand_out(Runner *self)
 #define MISSING (-(double)G_MAXFLOAT)
 
 static void
-keep_value(Runner *self, unsigned point, unsigned replication, const SweepObservation *value)
+keep_value(SweepRunner *self, unsigned point, unsigned replication, const SweepObservation *value)
 {
     const double not_yet = NOT_YET;
     double number = value->is_missing ? MISSING : value->value;
@@ -210,7 +211,7 @@ keep_value(Runner *self, unsigned point, unsigned replication, const SweepObserv
 /* The number of the point's values before the first gap. @is_measured: (out): all of them are
  * numbers */
 static unsigned
-prefix(const Runner *self, unsigned point, gboolean *is_measured)
+prefix(const SweepRunner *self, unsigned point, gboolean *is_measured)
 {
     const GArray *values = self->values[point];
     unsigned n = 0;
@@ -226,7 +227,7 @@ prefix(const Runner *self, unsigned point, gboolean *is_measured)
 /* Requests the replications that the point still needs, as far as that is known. A point with an
  * unmeasurable run never reaches the wanted width. */
 static void
-advance(Runner *self, unsigned point)
+advance(SweepRunner *self, unsigned point)
 {
     const SweepReplications *rule = &self->sweep->replications;
     gboolean is_measured;
@@ -248,18 +249,18 @@ advance(Runner *self, unsigned point)
 static void
 found_run(void *data, unsigned point, unsigned replication, const SweepObservation *value)
 {
-    Runner *self = data;
+    SweepRunner *self = data;
 
     if (point >= self->sweep->n_points)
         return;
-    if (mark(self, point, replication))
+    if (sweep_runner_mark(self, point, replication))
         self->progress.found++;
     if (self->sweep->replications.measure >= 0)
         keep_value(self, point, replication, value);
 }
 
 static gboolean
-look_what_is_there(Runner *self, GError **error)
+look_what_is_there(SweepRunner *self, GError **error)
 {
     int measure = MAX(self->sweep->replications.measure, 0);
 
@@ -270,7 +271,7 @@ look_what_is_there(Runner *self, GError **error)
 
 /* Waits a little for a first result, and takes all results that have come. Returns: their number */
 static unsigned
-collect(Runner *self, Result **results)
+sweep_runner_collect(SweepRunner *self, Result **results)
 {
     unsigned n = 0;
     Result *result = g_async_queue_timeout_pop(self->results, POLL_US);
@@ -285,11 +286,11 @@ collect(Runner *self, Result **results)
 
 /* Writes the rows, and requests the replications that follow from them. */
 static gboolean
-take_results(Runner *self, GError **error)
+take_results(SweepRunner *self, GError **error)
 {
     Result *results[ROWS_MAX];
     SweepRow rows[ROWS_MAX];
-    unsigned n = collect(self, results), n_rows = 0;
+    unsigned n = sweep_runner_collect(self, results), n_rows = 0;
     gboolean ok = TRUE;
 
     for (unsigned i = 0; i < n; i++) {
@@ -317,7 +318,7 @@ take_results(Runner *self, GError **error)
 }
 
 static SweepEnd
-supervise(Runner *self, GError **error)
+supervise(SweepRunner *self, GError **error)
 {
     const SweepRunOptions *options = self->options;
     SweepEnd end = SWEEP_DONE;
@@ -339,13 +340,13 @@ supervise(Runner *self, GError **error)
 }
 
 static SweepEnd
-run_with_workers(Runner *self, GError **error)
+run_with_workers(SweepRunner *self, GError **error)
 {
     unsigned n = MAX(self->options->jobs, 1);
     g_autofree GThread **workers = g_new0(GThread *, n);
 
     for (unsigned i = 0; i < n; i++)
-        workers[i] = g_thread_new("run", work, self);
+        workers[i] = g_thread_new("run", sweep_runner_work, self);
     SweepEnd end = supervise(self, error);
     for (unsigned i = 0; i < n; i++) {
         Task *last = g_new(Task, 1);
@@ -360,7 +361,7 @@ run_with_workers(Runner *self, GError **error)
 SweepEnd
 sweep_run(const Sweep *sweep, SweepStore *store, const SweepRunOptions *options, GError **error)
 {
-    Runner self = {.sweep = sweep, .store = store, .options = options};
+    SweepRunner self = {.sweep = sweep, .store = store, .options = options};
     SweepEnd end = SWEEP_FAILED;
 
     self.tasks = g_async_queue_new();

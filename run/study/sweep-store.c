@@ -59,7 +59,7 @@ more_words(int code)
 }
 
 static gboolean
-fail(const SweepStore *self, GError **error)
+sweep_store_fail(const SweepStore *self, GError **error)
 {
     int code = sqlite3_errcode(self->db);
     const char *more = more_words(code);
@@ -75,20 +75,21 @@ fail(const SweepStore *self, GError **error)
 }
 
 static gboolean
-execute(SweepStore *self, const char *sql, GError **error)
+sweep_store_execute(SweepStore *self, const char *sql, GError **error)
 {
-    return sqlite3_exec(self->db, sql, NULL, NULL, NULL) == SQLITE_OK || fail(self, error);
+    return sqlite3_exec(self->db, sql, NULL, NULL, NULL) == SQLITE_OK ||
+           sweep_store_fail(self, error);
 }
 
 /* Returns: (owned): sqlite3_finalize(); %NULL with @error */
 static sqlite3_stmt *
-prepare(SweepStore *self, const char *sql, GError **error)
+sweep_store_prepare(SweepStore *self, const char *sql, GError **error)
 {
     sqlite3_stmt *statement;
 
     if (sqlite3_prepare_v2(self->db, sql, -1, &statement, NULL) == SQLITE_OK)
         return statement;
-    fail(self, error);
+    sweep_store_fail(self, error);
     return NULL;
 }
 
@@ -99,7 +100,7 @@ run_statement(SweepStore *self, sqlite3_stmt *statement, GError **error)
     int code = sqlite3_step(statement);
 
     if (code != SQLITE_DONE)
-        fail(self, error);
+        sweep_store_fail(self, error);
     sqlite3_reset(statement);
     return code == SQLITE_DONE;
 }
@@ -112,13 +113,13 @@ each_row(SweepStore *self,
          void *data,
          GError **error)
 {
-    sqlite3_stmt *statement = prepare(self, sql, error);
+    sqlite3_stmt *statement = sweep_store_prepare(self, sql, error);
     int code = SQLITE_ERROR;
 
     while (statement != NULL && (code = sqlite3_step(statement)) == SQLITE_ROW)
         visit(data, statement);
     if (statement != NULL && code != SQLITE_DONE)
-        fail(self, error);
+        sweep_store_fail(self, error);
     sqlite3_finalize(statement);
     return code == SQLITE_DONE;
 }
@@ -134,7 +135,7 @@ run_with(SweepStore *self,
          const char *second_text,
          GError **error)
 {
-    sqlite3_stmt *statement = prepare(self, sql, error);
+    sqlite3_stmt *statement = sweep_store_prepare(self, sql, error);
 
     if (statement == NULL)
         return FALSE;
@@ -148,9 +149,9 @@ run_with(SweepStore *self,
 }
 
 static int64_t
-number_of(SweepStore *self, const char *sql)
+sweep_store_number_of(SweepStore *self, const char *sql)
 {
-    sqlite3_stmt *statement = prepare(self, sql, NULL);
+    sqlite3_stmt *statement = sweep_store_prepare(self, sql, NULL);
     int64_t number = 0;
 
     if (statement != NULL && sqlite3_step(statement) == SQLITE_ROW)
@@ -161,9 +162,9 @@ number_of(SweepStore *self, const char *sql)
 
 /* Returns: (owned): the first column of the first row; NULL: none */
 static char *
-text_of(SweepStore *self, const char *sql)
+sweep_store_text_of(SweepStore *self, const char *sql)
 {
-    sqlite3_stmt *statement = prepare(self, sql, NULL);
+    sqlite3_stmt *statement = sweep_store_prepare(self, sql, NULL);
     char *text = NULL;
 
     if (statement != NULL && sqlite3_step(statement) == SQLITE_ROW)
@@ -220,7 +221,7 @@ create_tables(SweepStore *self, GError **error)
     g_autofree char *pragmas = g_strdup_printf(
         "PRAGMA application_id = %d; PRAGMA user_version = %d", APPLICATION_ID, SCHEMA_VERSION);
 
-    return execute(self, schema, error) && execute(self, pragmas, error);
+    return sweep_store_execute(self, schema, error) && sweep_store_execute(self, pragmas, error);
 }
 
 /* Writes settings that may change between calls: they only affect how rows are shown. */
@@ -269,11 +270,11 @@ open_file(const char *file, int flags, GError **error)
 
     self->file = g_strdup(file);
     if (sqlite3_open_v2(file, &self->db, flags, NULL) != SQLITE_OK) {
-        fail(self, error);
+        sweep_store_fail(self, error);
         return NULL;
     }
     sqlite3_busy_timeout(self->db, BUSY_MS);
-    if (!execute(self, "PRAGMA synchronous = NORMAL", error))
+    if (!sweep_store_execute(self, "PRAGMA synchronous = NORMAL", error))
         return NULL;
     return g_steal_pointer(&self);
 }
@@ -281,11 +282,12 @@ open_file(const char *file, int flags, GError **error)
 static gboolean
 check_is_ours(SweepStore *self, GError **error)
 {
-    int64_t version = number_of(self, "PRAGMA user_version");
+    int64_t version = sweep_store_number_of(self, "PRAGMA user_version");
 
-    if (!execute(self, "SELECT count(*) FROM sqlite_schema", error))
+    if (!sweep_store_execute(self, "SELECT count(*) FROM sqlite_schema", error))
         return FALSE;
-    if (number_of(self, "PRAGMA application_id") == APPLICATION_ID && version == SCHEMA_VERSION)
+    if (sweep_store_number_of(self, "PRAGMA application_id") == APPLICATION_ID &&
+        version == SCHEMA_VERSION)
         return TRUE;
     g_set_error(error, SWEEP_STORE_ERROR, SWEEP_STORE_ERROR_FOREIGN,
                 "%s: is no result file of kvolsim sweep, or of another version", self->file);
@@ -295,12 +297,13 @@ check_is_ours(SweepStore *self, GError **error)
 static gboolean
 check_identity(SweepStore *self, const char *identity, const char *of, GError **error)
 {
-    g_autofree char *mine = text_of(self, "SELECT value FROM study WHERE key = 'identity'");
+    g_autofree char *mine =
+        sweep_store_text_of(self, "SELECT value FROM study WHERE key = 'identity'");
 
     if (g_strcmp0(mine, identity) == 0)
         return TRUE;
     if (mine == NULL && sqlite3_errcode(self->db) == SQLITE_CORRUPT)
-        return fail(self, error);
+        return sweep_store_fail(self, error);
     g_set_error(error, SWEEP_STORE_ERROR, SWEEP_STORE_ERROR_FOREIGN,
                 "%s: holds results of another sweep than %s (the scenario, a parameter, a measure, "
                 "the seed or the program's version differs)",
@@ -361,10 +364,10 @@ static gboolean
 check_is_whole(SweepStore *self, GError **error)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(damages); i++) {
-        sqlite3_stmt *statement = prepare(self, damages[i].sql, error);
+        sqlite3_stmt *statement = sweep_store_prepare(self, damages[i].sql, error);
         if (statement == NULL)
             return FALSE;
-        gboolean is_read = sqlite3_step(statement) == SQLITE_ROW || fail(self, error);
+        gboolean is_read = sqlite3_step(statement) == SQLITE_ROW || sweep_store_fail(self, error);
         gboolean is_whole = is_read && sqlite3_column_int64(statement, 0) == 0;
         sqlite3_finalize(statement);
         if (is_read && !is_whole)
@@ -381,19 +384,20 @@ check_is_whole(SweepStore *self, GError **error)
 static gboolean
 prepare_inserts(SweepStore *self, GError **error)
 {
-    self->insert_run = prepare(self, "INSERT OR IGNORE INTO run VALUES (?1, ?2, ?3, ?4)", error);
+    self->insert_run =
+        sweep_store_prepare(self, "INSERT OR IGNORE INTO run VALUES (?1, ?2, ?3, ?4)", error);
     self->insert_value =
         self->insert_run == NULL
             ? NULL
-            : prepare(self, "INSERT OR IGNORE INTO observation VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                      error);
+            : sweep_store_prepare(
+                  self, "INSERT OR IGNORE INTO observation VALUES (?1, ?2, ?3, ?4, ?5, ?6)", error);
     return self->insert_value != NULL;
 }
 
 static gboolean
-commit(SweepStore *self, gboolean ok, GError **error)
+sweep_store_commit(SweepStore *self, gboolean ok, GError **error)
 {
-    if (ok && execute(self, "COMMIT", error))
+    if (ok && sweep_store_execute(self, "COMMIT", error))
         return TRUE;
     sqlite3_exec(self->db, "ROLLBACK", NULL, NULL, NULL);
     return FALSE;
@@ -404,11 +408,11 @@ sweep_store_create(const char *file, const Sweep *sweep, gboolean resume, GError
 {
     g_autoptr(SweepStore) self = open_file(file, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error);
 
-    if (self == NULL || !execute(self, "BEGIN IMMEDIATE", error))
+    if (self == NULL || !sweep_store_execute(self, "BEGIN IMMEDIATE", error))
         return NULL;
     gboolean ok = TRUE;
-    if (number_of(self, "SELECT count(*) FROM sqlite_schema") == 0 &&
-        number_of(self, "PRAGMA user_version") == 0) {
+    if (sweep_store_number_of(self, "SELECT count(*) FROM sqlite_schema") == 0 &&
+        sweep_store_number_of(self, "PRAGMA user_version") == 0) {
         ok = put_sweep(self, sweep, error);
     } else if (!resume) {
         g_set_error(error, SWEEP_STORE_ERROR, SWEEP_STORE_ERROR_EXISTS, "%s exists", file);
@@ -418,7 +422,7 @@ sweep_store_create(const char *file, const Sweep *sweep, gboolean resume, GError
              check_identity(self, sweep->identity, sweep->file, error) &&
              put_view(self, sweep, error);
     }
-    if (!commit(self, ok, error) || !prepare_inserts(self, error))
+    if (!sweep_store_commit(self, ok, error) || !prepare_inserts(self, error))
         return NULL;
     return g_steal_pointer(&self);
 }
@@ -434,8 +438,8 @@ sweep_store_open(const char *file, GError **error)
     /* For writing: the journal of a killed program must be rolled back. */
     g_autoptr(SweepStore) self = open_file(file, SQLITE_OPEN_READWRITE, error);
 
-    if (self == NULL || !check_is_ours(self, error) || !execute(self, "BEGIN", error) ||
-        !commit(self, check_is_whole(self, error), error))
+    if (self == NULL || !check_is_ours(self, error) || !sweep_store_execute(self, "BEGIN", error) ||
+        !sweep_store_commit(self, check_is_whole(self, error), error))
         return NULL;
     return g_steal_pointer(&self);
 }
@@ -443,12 +447,12 @@ sweep_store_open(const char *file, GError **error)
 /* ---- Rows ---- */
 
 static gboolean
-add_value(SweepStore *self,
-          const SweepRow *row,
-          unsigned measure,
-          unsigned batch,
-          const SweepObservation *value,
-          GError **error)
+sweep_store_add_value(SweepStore *self,
+                      const SweepRow *row,
+                      unsigned measure,
+                      unsigned batch,
+                      const SweepObservation *value,
+                      GError **error)
 {
     sqlite3_stmt *insert = self->insert_value;
 
@@ -477,7 +481,7 @@ add_row(SweepStore *self, const Sweep *sweep, const SweepRow *row, GError **erro
         for (unsigned batch = 0; batch <= sweep->batches; batch++) {
             unsigned place = sweep_observation_index(sweep, measure, batch);
             if ((batch == 0 || sweep->measures[measure].is_stage) &&
-                !add_value(self, row, measure, batch, &row->observations[place], error))
+                !sweep_store_add_value(self, row, measure, batch, &row->observations[place], error))
                 return FALSE;
         }
     return TRUE;
@@ -487,13 +491,13 @@ gboolean
 sweep_store_add(
     SweepStore *self, const Sweep *sweep, const SweepRow *rows, unsigned n_rows, GError **error)
 {
-    gboolean ok = execute(self, "BEGIN IMMEDIATE", error);
+    gboolean ok = sweep_store_execute(self, "BEGIN IMMEDIATE", error);
 
     if (!ok)
         return FALSE;
     for (unsigned i = 0; i < n_rows && ok; i++)
         ok = add_row(self, sweep, &rows[i], error);
-    return commit(self, ok, error);
+    return sweep_store_commit(self, ok, error);
 }
 
 typedef struct {
@@ -549,22 +553,23 @@ static const char differing[] =
 static gboolean
 copy_rows(SweepStore *self, const char *from, GError **error)
 {
-    if (number_of(self, differing) > 0) {
+    if (sweep_store_number_of(self, differing) > 0) {
         g_set_error(error, SWEEP_STORE_ERROR, SWEEP_STORE_ERROR_FOREIGN,
                     "%s: has other values than %s for the same run", from, self->file);
         return FALSE;
     }
-    return execute(self,
-                   "INSERT OR IGNORE INTO main.run SELECT * FROM other.run;"
-                   "INSERT OR IGNORE INTO main.observation SELECT * FROM other.observation",
-                   error);
+    return sweep_store_execute(
+        self,
+        "INSERT OR IGNORE INTO main.run SELECT * FROM other.run;"
+        "INSERT OR IGNORE INTO main.observation SELECT * FROM other.observation",
+        error);
 }
 
 /* SQLite names the file that is written, not the attached one, when it meets a damaged page. */
 static gboolean
 check_pages(SweepStore *self, GError **error)
 {
-    g_autofree char *found = text_of(self, "PRAGMA quick_check(1)");
+    g_autofree char *found = sweep_store_text_of(self, "PRAGMA quick_check(1)");
 
     if (g_strcmp0(found, "ok") == 0)
         return TRUE;
@@ -589,15 +594,15 @@ sweep_store_merge(SweepStore *self, const char *from, GError **error)
 
     if (other == NULL)
         return FALSE;
-    identity = text_of(other, "SELECT value FROM study WHERE key = 'identity'");
+    identity = sweep_store_text_of(other, "SELECT value FROM study WHERE key = 'identity'");
     g_clear_pointer(&other, sweep_store_free);
     if (!check_identity(self, identity, from, error) || !attach(self, from, error))
         return FALSE;
-    gboolean ok = execute(self, "BEGIN IMMEDIATE", error) &&
-                  commit(self, copy_rows(self, from, error), error);
+    gboolean ok = sweep_store_execute(self, "BEGIN IMMEDIATE", error) &&
+                  sweep_store_commit(self, copy_rows(self, from, error), error);
     if (!ok)
         g_prefix_error(error, "merging %s: ", from);
-    return execute(self, "DETACH other", ok ? error : NULL) && ok;
+    return sweep_store_execute(self, "DETACH other", ok ? error : NULL) && ok;
 }
 
 SweepStore *
@@ -609,22 +614,23 @@ sweep_store_create_like(const char *file, const char *from, GError **error)
 
     if (self == NULL)
         return NULL;
-    if (number_of(self, "SELECT count(*) FROM sqlite_schema") > 0)
+    if (sweep_store_number_of(self, "SELECT count(*) FROM sqlite_schema") > 0)
         return check_is_ours(self, error) && check_is_whole(self, error) ? g_steal_pointer(&self)
                                                                          : NULL;
-    if (!attach(self, from, error) || !execute(self, "BEGIN IMMEDIATE", error))
+    if (!attach(self, from, error) || !sweep_store_execute(self, "BEGIN IMMEDIATE", error))
         return NULL;
-    if (!commit(self,
-                create_tables(self, error) &&
-                    execute(self,
-                            "INSERT INTO main.study SELECT * FROM other.study;"
-                            "INSERT INTO main.parameter SELECT * FROM other.parameter;"
-                            "INSERT INTO main.point SELECT * FROM other.point;"
-                            "INSERT INTO main.setting SELECT * FROM other.setting;"
-                            "INSERT INTO main.measure SELECT * FROM other.measure",
-                            error),
-                error) ||
-        !execute(self, "DETACH other", error))
+    if (!sweep_store_commit(
+            self,
+            create_tables(self, error) &&
+                sweep_store_execute(self,
+                                    "INSERT INTO main.study SELECT * FROM other.study;"
+                                    "INSERT INTO main.parameter SELECT * FROM other.parameter;"
+                                    "INSERT INTO main.point SELECT * FROM other.point;"
+                                    "INSERT INTO main.setting SELECT * FROM other.setting;"
+                                    "INSERT INTO main.measure SELECT * FROM other.measure",
+                                    error),
+            error) ||
+        !sweep_store_execute(self, "DETACH other", error))
         return NULL;
     return g_steal_pointer(&self);
 }
@@ -680,7 +686,7 @@ static double
 study_number(SweepStore *self, const char *key, double otherwise)
 {
     g_autofree char *sql = g_strdup_printf("SELECT value FROM study WHERE key = '%s'", key);
-    g_autofree char *text = text_of(self, sql);
+    g_autofree char *text = sweep_store_text_of(self, sql);
 
     return text == NULL ? otherwise : g_ascii_strtod(text, NULL);
 }
@@ -709,7 +715,7 @@ read_parts(SweepStore *self, SweepTable *table, GError **error)
                                  g_steal_pointer(&units->pdata[i])};
         g_array_append_val(table->measures, measure);
     }
-    table->n_points = (unsigned)number_of(self, "SELECT count(*) FROM point");
+    table->n_points = (unsigned)sweep_store_number_of(self, "SELECT count(*) FROM point");
     return TRUE;
 }
 
@@ -756,8 +762,8 @@ sweep_store_table(SweepStore *self, GError **error)
         table->n_points = 0;
         return NULL;
     }
-    table->name = text_of(self, "SELECT value FROM study WHERE key = 'name'");
-    table->hash = text_of(self, "SELECT value FROM study WHERE key = 'identity'");
+    table->name = sweep_store_text_of(self, "SELECT value FROM study WHERE key = 'name'");
+    table->hash = sweep_store_text_of(self, "SELECT value FROM study WHERE key = 'identity'");
     table->confidence = study_number(self, "confidence", 0.95);
     table->baseline = (int)study_number(self, "baseline", -1);
     table->n_batches = (unsigned)study_number(self, "batches", 0);

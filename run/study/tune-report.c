@@ -53,7 +53,7 @@ estimate_text(const Estimate *found, const char *unit)
 }
 
 static void
-append_cell(GString *text, const char *cell, unsigned width)
+tune_report_append_cell(GString *text, const char *cell, unsigned width)
 {
     int room = (int)width - (int)g_utf8_strlen(cell, -1);
 
@@ -88,7 +88,7 @@ append_flags(const Tune *self, GString *text)
 
     for (unsigned i = 0; i < self->flags->len; i++)
         width = MAX(width, (unsigned)strlen(tune_flag(self, i)->name));
-    append_cell(text, "FLAG", width + 2);
+    tune_report_append_cell(text, "FLAG", width + 2);
     g_string_append(text, "NOW     LEAST   ONE STEP LESS\n");
     for (unsigned i = 0; i < self->flags->len; i++) {
         const TuneTrial *below = tune_trial_below(self, i);
@@ -97,9 +97,9 @@ append_flags(const Tune *self, GString *text)
         g_autofree char *missed = below == NULL ? NULL : missed_text(self, below);
         if (below == NULL)
             continue;
-        append_cell(text, tune_flag(self, i)->name, width + 2);
-        append_cell(text, tune_flag(self, i)->text, 8);
-        append_cell(text, value, 8);
+        tune_report_append_cell(text, tune_flag(self, i)->name, width + 2);
+        tune_report_append_cell(text, tune_flag(self, i)->text, 8);
+        tune_report_append_cell(text, value, 8);
         g_string_append_printf(text, "%s: %s\n", less, missed);
     }
 }
@@ -126,11 +126,11 @@ append_least(const Tune *self, GString *text)
 }
 
 static void
-append_line(GString *text, const char *what, char *now, char *then)
+tune_report_append_line(GString *text, const char *what, char *now, char *then)
 {
     g_string_append(text, "  ");
-    append_cell(text, what, 36);
-    append_cell(text, now, 24);
+    tune_report_append_cell(text, what, 36);
+    tune_report_append_cell(text, now, 24);
     g_string_append_printf(text, "%s\n", then);
     g_free(now);
     g_free(then);
@@ -152,17 +152,17 @@ append_price(const Tune *self, GString *text)
     const TuneTrial *now = self->now, *then = self->answer;
 
     g_string_append(text, "\n  ");
-    append_cell(text, "", 36);
-    append_cell(text, "NOW", 24);
+    tune_report_append_cell(text, "", 36);
+    tune_report_append_cell(text, "NOW", 24);
     g_string_append(text, "THEN\n");
     for (unsigned i = 0; i < self->scenario->n_slos; i++) {
         g_autofree char *what = slo_text(&self->scenario->slos[i]);
-        append_line(text, what, goal_text(&now->goals[i]), goal_text(&then->goals[i]));
+        tune_report_append_line(text, what, goal_text(&now->goals[i]), goal_text(&then->goals[i]));
     }
-    append_line(text, "requests to the API server", estimate_text(&now->requests, ""),
-                estimate_text(&then->requests, ""));
-    append_line(text, "the most of them in one second", estimate_text(&now->peak, ""),
-                estimate_text(&then->peak, ""));
+    tune_report_append_line(text, "requests to the API server", estimate_text(&now->requests, ""),
+                            estimate_text(&then->requests, ""));
+    tune_report_append_line(text, "the most of them in one second", estimate_text(&now->peak, ""),
+                            estimate_text(&then->peak, ""));
 }
 
 static void

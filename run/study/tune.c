@@ -44,7 +44,7 @@ tune_free(Tune *self)
 /* ---- Which flags ---- */
 
 static gboolean
-is_wanted(const TuneOptions *options, const Knob *knob)
+tune_is_wanted(const TuneOptions *options, const Knob *knob)
 {
     if (options->flags == NULL)
         /* Flags of nodes are left alone: nobody tunes each node for one burst. */
@@ -93,7 +93,7 @@ tune_new(const char *file, const TuneOptions *options, GPtrArray **faults)
     self->flags = g_ptr_array_new();
     self->trials = g_ptr_array_new_with_free_func(trial_free);
     for (unsigned i = 0; i < self->knobs->len; i++)
-        if (is_wanted(options, self->knobs->pdata[i]))
+        if (tune_is_wanted(options, self->knobs->pdata[i]))
             g_ptr_array_add(self->flags, self->knobs->pdata[i]);
     self->arrived = g_new0(uint64_t, MAX(self->scenario->n_slos, 1));
     return check(self, *faults) ? g_steal_pointer(&self) : NULL;
@@ -150,7 +150,7 @@ arrived_of(unsigned slo)
     return 3 * slo + 1;
 }
 static unsigned
-time_of(unsigned slo)
+tune_time_of(unsigned slo)
 {
     return 3 * slo + 2;
 }
@@ -216,7 +216,7 @@ sum_goal(const SweepTable *table, unsigned point, unsigned slo, TuneGoal *goal)
                 g_array_index(table->replications[point * n + arrived_of(slo)], unsigned, i))
             goal->below += (uint64_t)floor(g_array_index(shares, double, k++) * count + 0.5);
     }
-    goal->time = sweep_table_estimate(table, point, time_of(slo));
+    goal->time = sweep_table_estimate(table, point, tune_time_of(slo));
 }
 
 static void
@@ -311,7 +311,7 @@ tune_is_met(const Tune *self, const TuneTrial *trial)
 /* All flags at the same step, each step. Returns: in @levels the least that meets the slo, and
  * whether there is one */
 static SweepEnd
-start(Tune *self, int *levels, gboolean *is_met, GError **error)
+tune_start(Tune *self, int *levels, gboolean *is_met, GError **error)
 {
     unsigned n = self->flags->len;
     g_autofree int *all = g_new(int, N_STEPS *n);
@@ -404,7 +404,7 @@ search(Tune *self, int *levels, gboolean *is_met, GError **error)
     int less = -1;
 
     if (end == SWEEP_DONE)
-        end = start(self, levels, is_met, error);
+        end = tune_start(self, levels, is_met, error);
     if (end != SWEEP_DONE || !*is_met)
         return end;
     do { /* ends: each turn goes down */

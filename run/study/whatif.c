@@ -161,7 +161,7 @@ has_effect(const WhatifChange *change)
 }
 
 static int
-compare_rows(const void *a, const void *b)
+whatif_compare_rows(const void *a, const void *b)
 {
     const WhatifRow *one = a, *other = b;
 
@@ -189,7 +189,7 @@ whatif_rows(const Whatif *self, const SweepTable *table)
                       is_sure(&row.doubled, n, table->confidence);
         g_array_append_val(rows, row);
     }
-    g_array_sort(rows, compare_rows); /* stable: equal rows keep their order */
+    g_array_sort(rows, whatif_compare_rows); /* stable: equal rows keep their order */
     return rows;
 }
 

@@ -28,13 +28,13 @@ struct Lesson {
 
 typedef struct {
     GString *faults;
-} Reading;
+} LessonReading;
 
 static void
 report_yaml(
     void *data, const YamlPosition *where, const char *path, const char *message, const char *hint)
 {
-    Reading *self = data;
+    LessonReading *self = data;
 
     g_string_append_printf(self->faults, "%s%s:%u: %s%s%s%s", self->faults->len > 0 ? "\n" : "",
                            where->file, where->line, path, *path != '\0' ? ": " : "", message,
@@ -48,7 +48,7 @@ read_documents(const char *file, const char *text, gsize length, GError **error)
     g_autoptr(GPtrArray) documents = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
     g_autoptr(YamlPositions) positions = yaml_positions_new();
     g_autoptr(GString) faults = g_string_new(NULL);
-    Reading reading = {faults};
+    LessonReading reading = {faults};
     const YamlReport report = {report_yaml, &reading};
 
     if (!yaml_read(positions, file, text, length, &report, documents)) {
@@ -69,7 +69,7 @@ find_document(const GPtrArray *documents, const char *kind)
 
 /* The value is a text, or has a text for each language. */
 static const char *
-text_of(const Lesson *self, json_t *parent, const char *key)
+lesson_text_of(const Lesson *self, json_t *parent, const char *key)
 {
     json_t *value = json_object_get(parent, key);
     const char *text = json_string_value(json_object_get(value, self->language));
@@ -81,7 +81,7 @@ text_of(const Lesson *self, json_t *parent, const char *key)
 
 /* Returns: (owned): the words of a list; NULL without a list */
 static char **
-words_of(json_t *parent, const char *key)
+lesson_words_of(json_t *parent, const char *key)
 {
     json_t *list = json_object_get(parent, key), *item;
     GPtrArray *words;
@@ -113,11 +113,11 @@ read_question(Lesson *self, json_t *json, GError **error)
     static const char *const takes[] = {"text", "time", "elapsed", "lines", "cause"};
     const char *take = value_text(json, "take");
     LessonQuestion question = {
-        .ask = text_of(self, json, "ask"),
-        .because = text_of(self, json, "because"),
+        .ask = lesson_text_of(self, json, "ask"),
+        .because = lesson_text_of(self, json, "because"),
         .answer = value_text(json, "answer"),
-        .choices = words_of(json, "choices"),
-        .see = words_of(json, "see"),
+        .choices = lesson_words_of(json, "choices"),
+        .see = lesson_words_of(json, "see"),
         .within = json_is_number(json_object_get(json, "within"))
                       ? json_number_value(json_object_get(json, "within"))
                       : WITHIN_DEFAULT,
@@ -167,8 +167,8 @@ lesson_load(const char *file, const char *language, GError **error)
     json_array_foreach(json_object_get(self->spec, "questions"), i, question)
         if (!read_question(self, question, error))
             return NULL;
-    self->task.text = text_of(self, json_object_get(self->spec, "task"), "text");
-    self->task.allows = words_of(json_object_get(self->spec, "task"), "allows");
+    self->task.text = lesson_text_of(self, json_object_get(self->spec, "task"), "text");
+    self->task.allows = lesson_words_of(json_object_get(self->spec, "task"), "allows");
     if (*lesson_title(self) == '\0' || *lesson_narrative(self) == '\0' ||
         *self->task.text == '\0' || self->task.allows == NULL ||
         value_length(self->spec, "task.expect") == 0 || self->questions->len == 0) {
@@ -202,13 +202,13 @@ lesson_file(const Lesson *self)
 const char *
 lesson_title(const Lesson *self)
 {
-    return text_of(self, self->spec, "title");
+    return lesson_text_of(self, self->spec, "title");
 }
 
 const char *
 lesson_narrative(const Lesson *self)
 {
-    return text_of(self, self->spec, "narrative");
+    return lesson_text_of(self, self->spec, "narrative");
 }
 
 unsigned
@@ -249,7 +249,7 @@ lesson_is_right(const LessonQuestion *question, const char *given)
 
 /* Returns: (owned): NULL with @error, which lists the faults */
 static Scenario *
-load(const char *file, const ScenarioOptions *options, GError **error)
+teach_lesson_load(const char *file, const ScenarioOptions *options, GError **error)
 {
     g_autoptr(GPtrArray) faults = NULL;
     g_autoptr(GString) text = g_string_new(NULL);
@@ -278,7 +278,7 @@ find_stop(const char *told, const char **line)
 
 /* Returns: (owned): the part of a command's output that the question takes */
 static char *
-take(const LessonQuestion *question, const char *told)
+lesson_take(const LessonQuestion *question, const char *told)
 {
     static const char cause[] = "cause: ";
     const char *line, *bracket = find_stop(told, &line), *found = strstr(told, cause);
@@ -305,7 +305,7 @@ take(const LessonQuestion *question, const char *told)
 /* Carries out commands. @out: the output of the last one. Returns: FALSE with @error if a command
  * is refused */
 static gboolean
-carry_out(Stepper *stepper, char **lines, GString *out, GError **error)
+lesson_carry_out(Stepper *stepper, char **lines, GString *out, GError **error)
 {
     g_autoptr(GString) errors = g_string_new(NULL);
 
@@ -327,7 +327,7 @@ lesson_see(const Lesson *self,
            GError **error)
 {
     const ScenarioOptions options = {.data_dir = data_dir};
-    g_autoptr(Scenario) scenario = load(self->file, &options, error);
+    g_autoptr(Scenario) scenario = teach_lesson_load(self->file, &options, error);
 
     if (scenario == NULL)
         return NULL;
@@ -336,12 +336,12 @@ lesson_see(const Lesson *self,
         return NULL;
     Stepper *stepper =
         stepper_new(&(StepperOptions){.run = run, .file = self->file, .options = options});
-    gboolean is_told = carry_out(stepper, question->see, told, error);
+    gboolean is_told = lesson_carry_out(stepper, question->see, told, error);
     g_autofree char *text = g_strchomp(g_strdup(told->str));
 
     run_free(run);
     stepper_free(stepper);
-    return is_told ? take(question, text) : NULL;
+    return is_told ? lesson_take(question, text) : NULL;
 }
 
 /* ---- Tasks ---- */
@@ -360,7 +360,7 @@ is_allowed(const Lesson *self, const char *what)
 }
 
 static gboolean
-refuse(const Lesson *self, const char *what, GError **error)
+lesson_refuse(const Lesson *self, const char *what, GError **error)
 {
     g_autofree char *allowed = g_strjoinv(", ", self->task.allows);
 
@@ -388,11 +388,11 @@ add_changes(const Lesson *self, json_t *solution, GPtrArray *set, GError **error
 
     json_object_foreach(json_object_get(solution, "set"), path, value) {
         if (!is_allowed(self, path))
-            return refuse(self, path, error);
+            return lesson_refuse(self, path, error);
         add_set(set, path, value);
     }
     if (value_length(solution, "workload") > 0 && !is_allowed(self, "workload"))
-        return refuse(self, "workload", error);
+        return lesson_refuse(self, "workload", error);
     json_array_foreach(json_object_get(solution, "workload"), i, value) {
         g_autofree char *place = g_strdup_printf("spec.workload[%zu]", n_actions + i);
         add_set(set, place, value);
@@ -438,7 +438,7 @@ read_solution(const Lesson *self, const LessonSolution *solution, GPtrArray *set
             if (!add_changes(self, documents->pdata[i], set, error))
                 return FALSE;
         } else if (!is_allowed(self, kind)) {
-            return refuse(self, *kind != '\0' ? kind : "a document without a kind", error);
+            return lesson_refuse(self, *kind != '\0' ? kind : "a document without a kind", error);
         }
     }
     return TRUE;
@@ -508,7 +508,7 @@ lesson_check(const Lesson *self,
                                      .set_is_foreign = TRUE,
                                      .is_confined = solution->is_foreign};
     g_autoptr(Scenario) scenario =
-        load(solution->is_session ? solution->file : self->file, &options, error);
+        teach_lesson_load(solution->is_session ? solution->file : self->file, &options, error);
     if (scenario == NULL)
         return FALSE;
     const RunOptions run_options = {.seed = scenario->seed,

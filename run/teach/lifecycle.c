@@ -49,7 +49,7 @@ static const Diagram diagrams[] = {
 typedef struct {
     SimTime at;
     unsigned edge;
-} Passage;
+} LifecyclePassage;
 
 typedef struct {
     const ObjectKey *key;
@@ -96,7 +96,7 @@ edge_number(Diagram *diagram, unsigned from, unsigned to)
 }
 
 static Path *
-path_of(Lifecycle *self, const ObjectKey *key)
+lifecycle_path_of(Lifecycle *self, const ObjectKey *key)
 {
     for (unsigned i = 0; i < self->paths->len; i++)
         if (((Path *)self->paths->pdata[i])->key == key)
@@ -105,13 +105,13 @@ path_of(Lifecycle *self, const ObjectKey *key)
     Path *path = g_new0(Path, 1);
     path->key = key;
     path->diagram = diagrams[key->kind == KIND_CLAIM ? 0 : 1];
-    path->passages = g_array_new(FALSE, FALSE, sizeof(Passage));
+    path->passages = g_array_new(FALSE, FALSE, sizeof(LifecyclePassage));
     g_ptr_array_add(self->paths, path);
     return path;
 }
 
 static void
-pass(Path *path, const Entry *entry)
+lifecycle_pass(Path *path, const Entry *entry)
 {
     unsigned end = path->diagram.n_states - 1;
     unsigned from = state_number(&path->diagram, entry->state_before, START),
@@ -119,7 +119,7 @@ pass(Path *path, const Entry *entry)
 
     if (from == to)
         return;
-    const Passage passage = {entry->at, edge_number(&path->diagram, from, to)};
+    const LifecyclePassage passage = {entry->at, edge_number(&path->diagram, from, to)};
     g_array_append_val(path->passages, passage);
     if (path->is_passed[from])
         path->in_state[from] += entry->at - path->since;
@@ -147,7 +147,7 @@ lifecycle_new(const Narrator *narrator, const char *namespace, const char *objec
             break;
         if (entry->kind == ENTRY_CHANGE && (entry->state_before != NULL || entry->state != NULL) &&
             g_hash_table_contains(family, entry->key))
-            pass(path_of(self, entry->key), entry);
+            lifecycle_pass(lifecycle_path_of(self, entry->key), entry);
     }
     for (unsigned i = 0; i < self->paths->len; i++) {
         Path *path = self->paths->pdata[i];
@@ -180,7 +180,7 @@ passages_text(const Path *path, unsigned edge)
     unsigned n = 0;
 
     for (unsigned i = 0; i < path->passages->len; i++) {
-        const Passage *passage = &g_array_index(path->passages, Passage, i);
+        const LifecyclePassage *passage = &g_array_index(path->passages, LifecyclePassage, i);
 
         if (passage->edge != edge)
             continue;

@@ -11,7 +11,7 @@
 #include "run/results/snapshot.h"
 
 static void
-add_entry(Narrator *self, Entry entry)
+narrator_add_entry(Narrator *self, Entry entry)
 {
     entry.at = sim_now(run_sim(self->run));
     entry.cause = sim_cause(run_sim(self->run));
@@ -87,7 +87,7 @@ step_seen(
     if (entry.is_write)
         g_hash_table_insert(self->writers, (gpointer)view.key,
                             GUINT_TO_POINTER(self->entries->len + 1));
-    add_entry(self, entry);
+    narrator_add_entry(self, entry);
 }
 
 static const char *
@@ -106,7 +106,7 @@ key_of_call(Narrator *self, const CsiRequest *request)
 }
 
 static void
-call_answered(void *data, const CsiCallRecord *record)
+narrator_call_answered(void *data, const CsiCallRecord *record)
 {
     Narrator *self = data;
     char buffer[SIM_TIME_BUFFER];
@@ -125,7 +125,7 @@ call_answered(void *data, const CsiCallRecord *record)
                          .method = record->request->method,
                          .code = record->answer};
 
-    add_entry(self, entry);
+    narrator_add_entry(self, entry);
 }
 
 typedef struct {
@@ -206,7 +206,7 @@ find_relations(Narrator *self, const Object *object)
 /* Returns: (static): the STATUS of a claim or volume in kubectl; NULL for other kinds, or without
  * an object */
 static const char *
-state_of(const Object *object)
+narrator_state_of(const Object *object)
 {
     if (object == NULL || (object->key->kind != KIND_CLAIM && object->key->kind != KIND_VOLUME))
         return NULL;
@@ -245,7 +245,7 @@ find_writer(Narrator *self, Entry *change)
 }
 
 static void
-object_changed(void *data, const Object *before, const Object *after)
+narrator_object_changed(void *data, const Object *before, const Object *after)
 {
     Narrator *self = data;
     const Object *object = after != NULL ? after : before;
@@ -254,8 +254,8 @@ object_changed(void *data, const Object *before, const Object *after)
     Entry entry = {.kind = ENTRY_CHANGE,
                    .key = object->key,
                    .subject = object->key,
-                   .state_before = state_of(before),
-                   .state = state_of(after)};
+                   .state_before = narrator_state_of(before),
+                   .state = narrator_state_of(after)};
 
     if (after != NULL)
         find_relations(self, after);
@@ -276,7 +276,7 @@ object_changed(void *data, const Object *before, const Object *after)
     entry.what = interned(self, text->str);
     entry.parts = interned(self, parts->str);
     find_writer(self, &entry);
-    add_entry(self, entry);
+    narrator_add_entry(self, entry);
 }
 
 Narrator *
@@ -284,7 +284,7 @@ narrator_new(Run *run)
 {
     Narrator *self = g_new0(Narrator, 1);
     Cluster *cluster = run_cluster(run);
-    const CsiObserver observer = {.answered = call_answered, .data = self};
+    const CsiObserver observer = {.answered = narrator_call_answered, .data = self};
 
     self->run = run;
     self->entries = sim_log_new(run_options(run)->cold, sizeof(Entry));
@@ -292,7 +292,7 @@ narrator_new(Run *run)
     self->thinking = g_hash_table_new(NULL, NULL);
     self->writers = g_hash_table_new(NULL, NULL);
     cluster_observe_plans(cluster, step_seen, self);
-    api_server_observe(cluster_api(cluster), object_changed, self);
+    api_server_observe(cluster_api(cluster), narrator_object_changed, self);
     for (unsigned i = 0; i < cluster_n_drivers(cluster); i++)
         csi_driver_add_observer(cluster_driver(cluster, i), &observer);
     return self;

@@ -19,14 +19,14 @@ typedef struct {
     GHashTable *rules; /* set of the ids of rules that acted; static */
     unsigned n_expects, n_met;
     uint64_t n_writes;
-} Outcome;
+} ReleasesOutcome;
 
 struct ReleaseComparison {
-    Outcome outcomes[2]; /* the older release first */
+    ReleasesOutcome outcomes[2]; /* the older release first */
 };
 
 static void
-outcome_clear(Outcome *self)
+outcome_clear(ReleasesOutcome *self)
 {
     g_clear_pointer(&self->results, results_free);
     g_clear_pointer(&self->scenario, scenario_free);
@@ -50,7 +50,7 @@ static void
 note_rule(
     void *data, const Component *component, const Plan *plan, const char *rule, const char *step)
 {
-    Outcome *self = data;
+    ReleasesOutcome *self = data;
 
     (void)component, (void)plan, (void)step;
     if (rule != NULL)
@@ -58,11 +58,11 @@ note_rule(
 }
 
 static gboolean
-load(Outcome *self,
-     const char *file,
-     const char *data_dir,
-     const char *const *set,
-     GPtrArray **faults)
+releases_load(ReleasesOutcome *self,
+              const char *file,
+              const char *data_dir,
+              const char *const *set,
+              GPtrArray **faults)
 {
     g_autoptr(GPtrArray) changes = g_ptr_array_new();
     g_autofree char *version = g_strdup_printf("spec.kubernetes.version=v1.%d", self->minor);
@@ -78,7 +78,7 @@ load(Outcome *self,
 }
 
 static gboolean
-execute(Outcome *self, GError **error)
+releases_execute(ReleasesOutcome *self, GError **error)
 {
     const RunOptions options = {.seed = self->scenario->seed};
     g_autoptr(Run) run = run_new(self->scenario, &options, error);
@@ -106,14 +106,14 @@ release_comparison_new(const char *file,
     g_autoptr(ReleaseComparison) self = g_new0(ReleaseComparison, 1);
 
     for (unsigned i = 0; i < G_N_ELEMENTS(self->outcomes); i++) {
-        Outcome *outcome = &self->outcomes[i];
+        ReleasesOutcome *outcome = &self->outcomes[i];
         outcome->minor = i == 0 ? MIN(minors[0], minors[1]) : MAX(minors[0], minors[1]);
         outcome->rules = g_hash_table_new(g_str_hash, g_str_equal);
-        if (!load(outcome, file, data_dir, set, faults))
+        if (!releases_load(outcome, file, data_dir, set, faults))
             return NULL;
         g_ptr_array_unref(g_steal_pointer(faults));
         outcome->results = results_new(outcome->scenario, outcome->scenario->seed);
-        if (!execute(outcome, error))
+        if (!releases_execute(outcome, error))
             return NULL;
     }
     return g_steal_pointer(&self);
@@ -141,7 +141,7 @@ is_between(const ReleaseComparison *self, int since)
 
 /* Without the gates that the scenario sets: they are the same in both. */
 static Release
-release_of(const Outcome *outcome)
+release_of(const ReleasesOutcome *outcome)
 {
     return (Release){outcome->minor, NULL};
 }
@@ -210,7 +210,7 @@ median(SimSample *sample)
 static void
 append_outcomes(const ReleaseComparison *self, GString *text)
 {
-    const Outcome *a = &self->outcomes[0], *b = &self->outcomes[1];
+    const ReleasesOutcome *a = &self->outcomes[0], *b = &self->outcomes[1];
     g_autofree char *from = g_strdup_printf("1.%d", a->minor),
                     *to = g_strdup_printf("1.%d", b->minor);
     g_autofree char *met_a = g_strdup_printf("%u of %u", a->n_met, a->n_expects);
@@ -272,7 +272,7 @@ release_comparison_text(const ReleaseComparison *self)
 }
 
 static json_t *
-outcome_json(const Outcome *self)
+outcome_json(const ReleasesOutcome *self)
 {
     json_t *stages = json_object();
 

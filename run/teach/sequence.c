@@ -236,7 +236,7 @@ driver_lane(Drawing *self, const Entry *answer)
 }
 
 static void
-add_call(Drawing *self, unsigned step)
+sequence_add_call(Drawing *self, unsigned step)
 {
     const Entry *call = &sim_log_index(self->narrator->entries, Entry, step);
     const Entry *answer = find_answer(self, step);
@@ -250,7 +250,7 @@ add_call(Drawing *self, unsigned step)
 }
 
 static void
-add_entry(Drawing *self, unsigned index)
+sequence_add_entry(Drawing *self, unsigned index)
 {
     const Entry *entry = &sim_log_index(self->narrator->entries, Entry, index);
     Sequence *sequence = self->sequence;
@@ -268,7 +268,7 @@ add_entry(Drawing *self, unsigned index)
         add_message(self, MESSAGE_WRITE, entry->at, lane, API, entry->cause, change_text(entry));
     } else if (entry->kind == ENTRY_STEP && entry->is_call &&
                strstr(entry->what, "Capabilities") == NULL) {
-        add_call(self, index);
+        sequence_add_call(self, index);
     } else if (entry->kind == ENTRY_STEP && entry->is_warning) {
         add_message(self, MESSAGE_WARNING, entry->at, lane_of_entry(sequence, entry), API,
                     entry->cause, g_strdup_printf("Warning %s: %s", entry->what, entry->message));
@@ -377,7 +377,7 @@ sequence_new(const Narrator *narrator, const SequenceOptions *options)
         const Entry *entry = &sim_log_index(narrator->entries, Entry, i);
 
         if (entry->at >= options->from && entry->at <= options->to)
-            add_entry(&drawing, i);
+            sequence_add_entry(&drawing, i);
     }
     g_array_sort(self->messages, compare_messages);
     if (options->messages_max != 0 && self->messages->len > options->messages_max)

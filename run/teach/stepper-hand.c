@@ -74,7 +74,7 @@ typedef struct {
 
 /* An answer may come late, during a later command. */
 static void
-answered(void *data, const ObjectKey *key, const ApiResponse *response)
+stepper_hand_answered(void *data, const ObjectKey *key, const ApiResponse *response)
 {
     const HandAct *act = data;
     Stepper *self = act->stepper;
@@ -127,7 +127,8 @@ perform(Stepper *self, const ScenarioAction *action)
     if (!victim_is_there(self, action))
         return stepper_refuse(self, "there is no node \"%s\"", action->instance);
     self->n_answers = self->n_refusals = 0;
-    goal.performer = run_perform(self->run, action, &(RunHand){.answered = answered, .data = act});
+    goal.performer =
+        run_perform(self->run, action, &(RunHand){.answered = stepper_hand_answered, .data = act});
     StepperAnswer answer = stepper_go(self, &goal);
     if (!asks)
         g_string_append(self->out, "begun\n");
@@ -273,7 +274,7 @@ read_options(Stepper *self, char **words, HandOptions *options)
 }
 
 static json_t *
-target_json(const char *kind, const char *name, const HandOptions *options)
+stepper_hand_target_json(const char *kind, const char *name, const HandOptions *options)
 {
     json_t *target = json_pack("{s:s, s:s}", "kind", kind, "name", name);
 
@@ -312,7 +313,7 @@ hand_delete(Stepper *self, char **words)
 
     if (!read_target(self, words, &kind, &name, &more) || !read_options(self, more, &options))
         return STEPPER_REFUSED;
-    json_t *target = target_json(kind, name, &options);
+    json_t *target = stepper_hand_target_json(kind, name, &options);
     if (options.force || options.grace_s >= 0)
         json_object_set_new(target, "gracePeriodSeconds",
                             json_integer(options.force ? 0 : options.grace_s));
@@ -331,7 +332,7 @@ hand_patch(Stepper *self, char **words)
         return STEPPER_REFUSED;
     if (options.patch == NULL)
         return stepper_refuse(self, "patch it how? (-p '{spec: {...}}')");
-    json_auto_t *target = target_json(kind, name, &options);
+    json_auto_t *target = stepper_hand_target_json(kind, name, &options);
     target_text = json_dumps(target, 0);
     target_text[strlen(target_text) - 1] = '\0'; /* goes on with the patch */
     item = g_strdup_printf("{patch: %s, patch: %s}}", target_text, options.patch);
@@ -349,7 +350,7 @@ hand_scale(Stepper *self, char **words)
         return STEPPER_REFUSED;
     if (options.replicas < 0)
         return stepper_refuse(self, "to how many? (--replicas=3)");
-    json_t *target = target_json(kind, name, &options);
+    json_t *target = stepper_hand_target_json(kind, name, &options);
     json_object_set_new(target, "replicas", json_integer(options.replicas));
     json_auto_t *item = json_pack("{s:o}", "scale", target);
     return perform_json(self, item);

@@ -17,13 +17,13 @@ typedef enum {
     COMPLETE_KIND,   /* "pod", then names of pods */
     COMPLETE_OBJECT, /* "pod/web-0" */
     COMPLETE_BREAK,  /* an object, a rule, a method */
-} Completion;
+} StepperCompletion;
 
 typedef struct {
     const char *name, *short_name; /* NULL: none */
     const char *arguments, *help;
     StepperAnswer (*run)(Stepper *self, char **words);
-    Completion completion;
+    StepperCompletion completion;
     gboolean is_raw; /* its arguments are no words in quotes */
 } StepperCommand;
 
@@ -107,7 +107,7 @@ go_until(Stepper *self, char **words)
 }
 
 static StepperAnswer
-go_on(Stepper *self, char **words)
+stepper_go_on(Stepper *self, char **words)
 {
     const Goal goal = {.kind = GOAL_END, .until = SIM_TIME_MAX};
 
@@ -404,7 +404,7 @@ static const StepperCommand commands[] = {
     {"decision", "n", "[N]", "to the next thing that a component does", go_times, COMPLETE_NOTHING, FALSE},
     {"until", "u", "TIME | OBJECT STATE", "to 12.5s, by +1s, to pod/app Ready", go_until, COMPLETE_OBJECT,
      FALSE},
-    {"continue", "c", "", "to a breakpoint, or the end; Ctrl-C stops", go_on, COMPLETE_NOTHING, FALSE},
+    {"continue", "c", "", "to a breakpoint, or the end; Ctrl-C stops", stepper_go_on, COMPLETE_NOTHING, FALSE},
     {"break", "b", "[OBJECT | RULE | WORD]", "stop there: pod/app, PVC-21, FailedMount, CreateVolume",
      add_break, COMPLETE_BREAK, FALSE},
     {"delete", "d", "[break] N | KIND NAME", "a breakpoint; an object, as kubectl does", delete,

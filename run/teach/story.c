@@ -454,7 +454,7 @@ entry_json(Telling *self, const Entry *entry, SimTime from)
 }
 
 static void
-add_entry(Telling *self, const Entry *entry)
+story_add_entry(Telling *self, const Entry *entry)
 {
     json_array_append_new(self->list,
                           entry_json(self, entry, self->last != NULL ? self->last->at : entry->at));
@@ -469,7 +469,7 @@ narrator_json(const Narrator *self, const NarratorOptions *options)
     Telling telling = {.options = options, .narrator = self, .out = text, .list = list};
     const Entry *next;
 
-    if (!walk_story(&telling, add_entry, &next))
+    if (!walk_story(&telling, story_add_entry, &next))
         return NULL;
     const SimTime since = telling.last != NULL ? telling.last->at : 0;
     return json_pack("{s:O, s:o, s:o}", "entries", list, "untilNs",

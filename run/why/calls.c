@@ -7,7 +7,7 @@ struct WhyCalls {
 };
 
 static char *
-text_of(const CsiDriver *driver, CsiMethod method, const char *subject, const char *node)
+calls_text_of(const CsiDriver *driver, CsiMethod method, const char *subject, const char *node)
 {
     return g_strdup_printf("%s %d %s %s", csi_driver_name(driver), method,
                            subject == NULL ? "" : subject, node == NULL ? "" : node);
@@ -23,7 +23,7 @@ subject_of(const CsiRequest *request)
 }
 
 static const char *
-node_of(const CsiRequest *request)
+calls_node_of(const CsiRequest *request)
 {
     return request->served_by != NULL ? request->served_by : request->node_id;
 }
@@ -33,7 +33,7 @@ static void
 note_answer(WhyCalls *self, const CsiCallRecord *record, const char *node)
 {
     g_autofree char *text =
-        text_of(record->driver, record->request->method, subject_of(record->request), node);
+        calls_text_of(record->driver, record->request->method, subject_of(record->request), node);
     WhyCall *call = g_hash_table_lookup(self->by_text, text);
 
     if (record->answer == CSI_OK) {
@@ -56,10 +56,10 @@ note_answer(WhyCalls *self, const CsiCallRecord *record, const char *node)
 
 /* A call counts for its node, and for any. */
 static void
-call_answered(void *data, const CsiCallRecord *record)
+calls_call_answered(void *data, const CsiCallRecord *record)
 {
     WhyCalls *self = data;
-    const char *node = node_of(record->request);
+    const char *node = calls_node_of(record->request);
 
     if (record->answer == CSI_OK && g_hash_table_size(self->by_text) == 0)
         return;
@@ -72,7 +72,7 @@ WhyCalls *
 why_calls_new(Run *run)
 {
     WhyCalls *self = g_new0(WhyCalls, 1);
-    const CsiObserver observer = {.answered = call_answered, .data = self};
+    const CsiObserver observer = {.answered = calls_call_answered, .data = self};
 
     self->strings = objects_strings(run_objects(run));
     self->by_text = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
@@ -99,7 +99,7 @@ why_calls_find(const WhyCalls *self,
 {
     if (self == NULL || driver == NULL)
         return NULL;
-    g_autofree char *text = text_of(driver, method, subject, node);
+    g_autofree char *text = calls_text_of(driver, method, subject, node);
     return g_hash_table_lookup(self->by_text, text);
 }
 
@@ -115,7 +115,7 @@ why_calls_under_way(const CsiDriver *driver,
     while (driver != NULL && (record = csi_driver_next_call(driver, &place)) != NULL) {
         if (record->request->method == method &&
             (subject == NULL || g_strcmp0(subject_of(record->request), subject) == 0) &&
-            (node == NULL || g_strcmp0(node_of(record->request), node) == 0) &&
+            (node == NULL || g_strcmp0(calls_node_of(record->request), node) == 0) &&
             (first == NULL || record->started_at < first->started_at))
             first = record;
     }

@@ -64,7 +64,7 @@ static const Rule claim_rows[] = {
 const RuleTable why_claim_rules = RULE_TABLE("why: claims", CLAIM_FACTS_END, claim_rows);
 
 static const StorageClass *
-class_of(const Question *self, const Claim *claim)
+claim_class_of(const Question *self, const Claim *claim)
 {
     return (const StorageClass *)why_get(self, KIND_STORAGE_CLASS, NULL, claim_class(claim));
 }
@@ -99,9 +99,9 @@ has_default_class(Question *self)
 }
 
 static uint32_t
-facts_of(Question *self, const Claim *claim)
+claim_facts_of(Question *self, const Claim *claim)
 {
-    const StorageClass *class = class_of(self, claim);
+    const StorageClass *class = claim_class_of(self, claim);
     const Volume *named = why_volume_of(self, claim);
     gboolean names = *claim_volume_name(claim) != '\0';
     const char *node = selected_node(claim);
@@ -132,7 +132,7 @@ facts_of(Question *self, const Claim *claim)
 gboolean
 why_awaits_pod(Question *self, const Claim *claim)
 {
-    const uint32_t facts = facts_of(self, claim);
+    const uint32_t facts = claim_facts_of(self, claim);
     const int then = rules_find(&why_claim_rules, facts, NULL)->then;
 
     return (facts & CLAIM_AWAITS_POD) != 0 && (then == ASK_POD || then == SAY_NO_VOLUME);
@@ -288,7 +288,7 @@ tell_too_small(Question *self, const Claim *claim, const Object *source, int64_t
 static gboolean
 tell_unlike(Question *self, const Claim *claim, const Claim *source)
 {
-    const StorageClass *own = class_of(self, claim);
+    const StorageClass *own = claim_class_of(self, claim);
     const Volume *volume = why_volume_of(self, source);
     const char *driver = volume == NULL || volume->source == NULL ? NULL : volume->source->driver;
 
@@ -374,13 +374,13 @@ ask_room(Question *self, const Claim *claim)
     for (unsigned i = 0; i < capacities->len; i++) {
         const StorageCapacity *capacity = capacities->pdata[i];
         const Object *class = why_get(self, KIND_STORAGE_CLASS, NULL, capacity->class_name);
-        if (class != NULL &&
-            strcmp(STORAGE_CLASS(class)->provisioner, class_of(self, claim)->provisioner) == 0)
+        if (class != NULL && strcmp(STORAGE_CLASS(class)->provisioner,
+                                    claim_class_of(self, claim)->provisioner) == 0)
             most = MAX(most, storage_capacity_limit(capacity));
     }
     if (most < 0 || most >= claim->request_bytes)
         return FALSE;
-    why_link(self, &class_of(self, claim)->meta, TIME_UNSET,
+    why_link(self, &claim_class_of(self, claim)->meta, TIME_UNSET,
              "has room for %s at most; %s asks for %s", quantity_format(most, room),
              object_name(&claim->meta), quantity_format(claim->request_bytes, wanted));
     return why_because(self, "storage-capacity");
@@ -423,7 +423,7 @@ ask_binder(Question *self, const Claim *claim, const Object *volume)
 static gboolean
 ask_provisioner(Question *self, const Claim *claim)
 {
-    const StorageClass *class = class_of(self, claim);
+    const StorageClass *class = claim_class_of(self, claim);
     const char *driver = class->provisioner;
     char uid[OBJECT_UID_BUFFER];
     g_autofree char *volume = g_strdup_printf("pvc-%s", object_uid_format(claim->meta.uid, uid));
@@ -458,7 +458,7 @@ static gboolean
 ask_consumers(Question *self, const Claim *claim, const Pod *asking)
 {
     const GPtrArray *pods = why_pods_of_claim(self, claim);
-    const StorageClass *class = class_of(self, claim);
+    const StorageClass *class = claim_class_of(self, claim);
     char uid[OBJECT_UID_BUFFER];
     g_autofree char *volume = g_strdup_printf("pvc-%s", object_uid_format(claim->meta.uid, uid));
 
@@ -480,7 +480,7 @@ ask_consumers(Question *self, const Claim *claim, const Pod *asking)
 static gboolean
 ask_static(Question *self, const Claim *claim, const Pod *pod)
 {
-    const StorageClass *class = class_of(self, claim);
+    const StorageClass *class = claim_class_of(self, claim);
     const gboolean is_late =
         class != NULL && class->binding_mode == BINDING_WAIT_FOR_FIRST_CONSUMER;
     gboolean is_of_class;
@@ -501,7 +501,7 @@ ask_claim(Question *self, const Claim *claim, const Pod *pod)
 {
     const char *named = claim_volume_name(claim);
     const SimTime since = claim->meta.created_at;
-    const Rule *rule = rules_find(&why_claim_rules, facts_of(self, claim), NULL);
+    const Rule *rule = rules_find(&why_claim_rules, claim_facts_of(self, claim), NULL);
 
     switch ((ClaimThen)rule->then) {
     case SAY_WELL:
@@ -544,8 +544,8 @@ ask_claim(Question *self, const Claim *claim, const Pod *pod)
                  claim_class(claim));
         return why_because(self, "class-missing");
     case SAY_SELECTED_GONE:
-        if (why_ask_driver(self, class_of(self, claim)->provisioner, &external_provisioner_process,
-                           NULL))
+        if (why_ask_driver(self, claim_class_of(self, claim)->provisioner,
+                           &external_provisioner_process, NULL))
             return TRUE;
         why_link(self, &claim->meta, since, "is Pending: it was promised to %s, which is gone",
                  selected_node(claim));

@@ -52,7 +52,7 @@ is_meant_for(const Pod *pod, const Object *node)
 /* Returns: (borrowed): its pod on the node, or (without a node) one that does not run; NULL: none
  */
 static const Pod *
-pod_of(Question *self, const DriverWorkload *workload, const char *node)
+driver_pod_of(Question *self, const DriverWorkload *workload, const char *node)
 {
     const GPtrArray *pods = why_list(self, KIND_POD);
     const Object *there = why_get(self, KIND_NODE, NULL, node);
@@ -94,7 +94,7 @@ ask_driver_pod(Question *self, const DriverWorkload *workload, const char *node_
                                                                         : KIND_STATEFUL_SET;
     const Object *set = why_get(self, kind, workload->namespace, workload->name);
     const Object *node = why_get(self, KIND_NODE, NULL, node_name);
-    const Pod *pod = pod_of(self, workload, node_name);
+    const Pod *pod = driver_pod_of(self, workload, node_name);
     const Taint *taint = set == NULL || node == NULL || kind != KIND_DAEMON_SET
                              ? NULL
                              : untolerated(self, DAEMON_SET_CONST(set), (const Node *)node);
@@ -153,9 +153,9 @@ why_ask_driver(Question *self, const char *name, const ProcessClass *sidecar, co
     if (sidecar == NULL) {
         if (why_is_registered(self, name, node))
             return FALSE;
-        return workload != NULL && pod_of(self, workload, node) == NULL
+        return workload != NULL && driver_pod_of(self, workload, node) == NULL
                    ? ask_driver_pod(self, workload, node)
-               : workload != NULL && !pod_is_ready(pod_of(self, workload, node))
+               : workload != NULL && !pod_is_ready(driver_pod_of(self, workload, node))
                    ? ask_driver_pod(self, workload, node)
                    : ask_plugin(self, driver, name, node);
     }

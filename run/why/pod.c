@@ -68,7 +68,7 @@ claim_without_node(Question *self, const Pod *pod)
 }
 
 static uint32_t
-facts_of(Question *self, const Pod *pod)
+pod_facts_of(Question *self, const Pod *pod)
 {
     const Object *node = why_get(self, KIND_NODE, NULL, pod->node_name);
     uint32_t facts = 0;
@@ -249,7 +249,7 @@ static gboolean
 ask_pod_once(Question *self, const Object *object)
 {
     const Pod *pod = POD_CONST(object);
-    const uint32_t facts = facts_of(self, pod);
+    const uint32_t facts = pod_facts_of(self, pod);
 
     switch ((PodThen)rules_find(&why_pod_rules, facts, NULL)->then) {
     case SAY_OVER:

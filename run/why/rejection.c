@@ -11,7 +11,7 @@
 
 /* Returns: (borrowed): the driver that makes or has made the pod's @i-th volume; NULL: none */
 static const char *
-driver_of(const Question *self, const Pod *pod, unsigned i)
+rejection_driver_of(const Question *self, const Pod *pod, unsigned i)
 {
     const PodVolume *item = &pod->volumes->items[i];
     const Claim *claim = item->source != NULL ? NULL : why_claim_of(self, pod, item);
@@ -45,7 +45,7 @@ list_holders(const Question *self, const NodeInfo *node, const char *driver, GSt
         const Pod *other = each->pod;
         gboolean is_named = FALSE;
         for (unsigned i = 0; i < count_volumes(other); i++) {
-            if (g_strcmp0(driver_of(self, other, i), driver) != 0)
+            if (g_strcmp0(rejection_driver_of(self, other, i), driver) != 0)
                 continue;
             n++;
             if (!is_named && n_named++ < 3)
@@ -63,7 +63,7 @@ list_holders(const Question *self, const NodeInfo *node, const char *driver, GSt
 
 /* A pod that is to stay has the volume there. */
 static gboolean
-is_used(Question *self, const Volume *volume, const NodeInfo *node)
+rejection_is_used(Question *self, const Volume *volume, const NodeInfo *node)
 {
     const ObjectKey *key = volume->claim_ref.claim;
     const Object *claim = key == NULL ? NULL : api_server_get(self->api, key);
@@ -88,7 +88,7 @@ ask_remains(Question *self, const NodeInfo *node, const char *driver)
         const Object *volume = why_get(self, KIND_VOLUME, NULL, attachment->volume_name);
         if (g_strcmp0(attachment->node_name, node->key->name) != 0 || volume == NULL ||
             g_strcmp0(attachment->attacher, driver) != 0 ||
-            is_used(self, VOLUME_CONST(volume), node))
+            rejection_is_used(self, VOLUME_CONST(volume), node))
             continue;
         const unsigned n_links = self->why->chain->len;
         why_link(self, &attachment->meta, attachment->meta.created_at,
@@ -109,7 +109,7 @@ ask_leaving(Question *self, const NodeInfo *node, const char *driver)
     for (const CachedPod *each = node->pods; each != NULL; each = each->next_on_node)
         for (unsigned i = 0; i < count_volumes(each->pod); i++)
             if (object_is_deleted(&each->pod->meta) &&
-                g_strcmp0(driver_of(self, each->pod, i), driver) == 0 &&
+                g_strcmp0(rejection_driver_of(self, each->pod, i), driver) == 0 &&
                 why_ask_object(self, &each->pod->meta))
                 return TRUE;
     return FALSE;
@@ -124,7 +124,7 @@ ask_limit(Question *self, const Pod *pod, const NodeAnswer *answer)
 
     for (unsigned i = 0; i < count_volumes(pod); i++) {
         g_autoptr(GString) holders = g_string_new(NULL);
-        const char *driver = driver_of(self, pod, i);
+        const char *driver = rejection_driver_of(self, pod, i);
         const CsiNodeDriver *entry = csi_node == NULL || driver == NULL
                                          ? NULL
                                          : csi_node_find_driver(CSI_NODE(csi_node), driver);
@@ -464,7 +464,7 @@ static gboolean
 ask_plugin(Question *self, const Pod *pod, const NodeAnswer *answer)
 {
     for (unsigned i = 0; pod->volumes != NULL && i < pod->volumes->n_items; i++) {
-        const char *driver = driver_of(self, pod, i);
+        const char *driver = rejection_driver_of(self, pod, i);
         if (driver != NULL && !why_is_registered(self, driver, answer->node->key->name))
             return why_ask_driver(self, driver, NULL, answer->node->key->name);
     }

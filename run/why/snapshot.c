@@ -19,7 +19,7 @@ runs_on_node(const Question *self, const char *driver, const char *node)
 
 /* Whether a sidecar of the driver runs on some node (--node-deployment). */
 static gboolean
-runs_on_nodes(Question *self, const char *driver)
+snapshot_runs_on_nodes(Question *self, const char *driver)
 {
     const GPtrArray *nodes = why_list(self, KIND_NODE);
 
@@ -40,7 +40,7 @@ ask_snapshotter(Question *self, const SnapshotContent *content)
 
     if (why_ask_driver(self, driver, &external_snapshotter_process, NULL))
         return TRUE;
-    if (!runs_on_nodes(self, driver))
+    if (!snapshot_runs_on_nodes(self, driver))
         return FALSE;
     if (node == NULL) {
         why_link(self, &content->meta, content->meta.created_at, "waits: it names no node");
@@ -133,7 +133,7 @@ why_ask_content(Question *self, const SnapshotContent *content)
 
 /* Returns: (borrowed): the content that the snapshot is bound to, or names, or would get */
 static const SnapshotContent *
-content_of(const Question *self, const VolumeSnapshot *snapshot, ObjectKind kind)
+why_snapshot_content_of(const Question *self, const VolumeSnapshot *snapshot, ObjectKind kind)
 {
     char uid[OBJECT_UID_BUFFER];
     g_autofree char *made =
@@ -231,7 +231,7 @@ static gboolean
 ask_snapshot_once(Question *self, const Object *object)
 {
     const VolumeSnapshot *snapshot = VOLUME_SNAPSHOT_CONST(object);
-    const SnapshotContent *content = content_of(self, snapshot, KIND_SNAPSHOT_CONTENT);
+    const SnapshotContent *content = why_snapshot_content_of(self, snapshot, KIND_SNAPSHOT_CONTENT);
 
     if (object_is_deleted(&snapshot->meta)) {
         why_link(self, &snapshot->meta, why_deleted_since(&snapshot->meta), "is being deleted");
@@ -298,7 +298,7 @@ gboolean
 why_ask_group(Question *self, const GroupSnapshot *group)
 {
     const VolumeSnapshot *base = &group->base;
-    const SnapshotContent *content = content_of(self, base, KIND_GROUP_CONTENT);
+    const SnapshotContent *content = why_snapshot_content_of(self, base, KIND_GROUP_CONTENT);
 
     if (object_is_deleted(&base->meta)) {
         why_link(self, &base->meta, why_deleted_since(&base->meta), "is being deleted");

@@ -218,7 +218,7 @@ doubt_patience(Question *self)
 }
 
 static void
-begin(Question *self)
+why_begin(Question *self)
 {
     why_free(self->why);
     self->why = why_new();
@@ -227,7 +227,7 @@ begin(Question *self)
 
 /* Returns: (owned) */
 static Why *
-end(Question *self, gboolean waits)
+why_end(Question *self, gboolean waits)
 {
     if (!waits) {
         g_ptr_array_set_size(self->why->chain, 0);
@@ -243,8 +243,8 @@ end(Question *self, gboolean waits)
 static Why *
 ask_once(Question *self, const Object *object)
 {
-    begin(self);
-    return end(self, why_ask_object(self, object));
+    why_begin(self);
+    return why_end(self, why_ask_object(self, object));
 }
 
 static const char *
@@ -291,7 +291,7 @@ find_subject(Question *self, ObjectKind kind, const char *namespace, const char 
 
 /* Whether @link is of the object that was asked about: a node's CSINode and Lease are the node. */
 static gboolean
-is_about(const WhyLink *link, const char *object)
+why_is_about(const WhyLink *link, const char *object)
 {
     static const char *const nodes[] = {"csinode/", "lease/"};
 
@@ -319,7 +319,7 @@ ask_who_waits(Question *self, const char *object, GPtrArray *waiting)
             g_autoptr(Why) why = ask_once(self, objects->pdata[k]);
             const WhyLink *fault = why_fault(why);
             const WhyLink *subject = fault == NULL ? NULL : why->chain->pdata[0];
-            if (fault == NULL || !is_about(fault, object) || is_about(subject, object))
+            if (fault == NULL || !why_is_about(fault, object) || why_is_about(subject, object))
                 continue;
             g_ptr_array_add(waiting, g_strdup(subject->object));
             if (found == NULL)
@@ -358,9 +358,9 @@ ask_subject(Question *self, const Object *subject, const char *name)
     if (subject != NULL) {
         why = ask_once(self, subject);
     } else {
-        begin(self);
+        why_begin(self);
         gboolean waits = why_ask_named(self, name, &exists);
-        why = end(self, waits);
+        why = why_end(self, waits);
     }
     if (!exists) {
         why_free(why);
@@ -413,9 +413,9 @@ why_ask(const WhyView *view, const char *namespace, const char *object)
     } else if (found == N_KINDS || found == KIND_LEASE) {
         why = ask_subject(&self, NULL, object);
     } else if (found == KIND_POD) {
-        begin(&self);
+        why_begin(&self);
         if (why_ask_missing_pod(&self, namespace, slash + 1))
-            why = end(&self, TRUE);
+            why = why_end(&self, TRUE);
     }
     question_clear(&self);
     return why;
@@ -442,7 +442,7 @@ group_free(void *data)
 /* What many objects wait for is at fault itself; pods, claims and the like share no more than the
  * cause. */
 static gboolean
-is_shared(const WhyLink *fault)
+why_is_shared(const WhyLink *fault)
 {
     static const char *const kinds[] = {"node/",       "driver/",       "process/",
                                         "csidriver/",  "storageclass/", "resourcequota/",
@@ -463,7 +463,7 @@ add_to_group(GPtrArray *groups, Why *why /* taken */)
     for (unsigned i = 0; i < groups->len && group == NULL; i++) {
         WhyGroup *each = groups->pdata[i];
         if (each->first->cause == why->cause &&
-            (!is_shared(fault) || strcmp(why_fault(each->first)->object, fault->object) == 0))
+            (!why_is_shared(fault) || strcmp(why_fault(each->first)->object, fault->object) == 0))
             group = each;
     }
     if (group == NULL) {

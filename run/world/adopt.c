@@ -23,7 +23,7 @@ each_object(const Run *self, ObjectKind kind, void (*visit)(const Run *self, con
 
 /* Returns: NULL: no such driver, or it has another back end */
 static CsiModelledDriver *
-find_driver(const Run *self, const char *name)
+adopt_find_driver(const Run *self, const char *name)
 {
     CsiDriver *driver = name == NULL ? NULL : cluster_find_driver(self->cluster, name);
 
@@ -114,7 +114,7 @@ add_places(const Run *self,
 /* ---- Volumes and snapshots ---- */
 
 static const Claim *
-claim_of(const Run *self, const Volume *volume)
+adopt_claim_of(const Run *self, const Volume *volume)
 {
     const ObjectKey *key = volume->claim_ref.claim;
     const Object *claim = key == NULL ? NULL : api_server_get(cluster_api(self->cluster), key);
@@ -156,7 +156,7 @@ static CsiModelledDriver *
 driver_of_volume(const Run *self, const Volume *volume)
 {
     CsiModelledDriver *driver =
-        volume->source == NULL ? NULL : find_driver(self, volume->source->driver);
+        volume->source == NULL ? NULL : adopt_find_driver(self, volume->source->driver);
 
     if (driver == NULL) {
         CsiDriver *base = cluster_backend(self->cluster, volume_in_process_source(volume), NULL);
@@ -171,7 +171,7 @@ adopt_volume(const Run *self, const Object *object)
     const Volume *volume = VOLUME_CONST(object);
     CsiModelledDriver *driver = driver_of_volume(self, volume);
     const NodeSelector *affinity = volume->node_affinity;
-    const Claim *claim = claim_of(self, volume);
+    const Claim *claim = adopt_claim_of(self, volume);
     g_autoptr(GPtrArray) places = g_ptr_array_new_with_free_func(map_free);
 
     if (driver == NULL)
@@ -241,7 +241,7 @@ adopt_local(const Run *self, const Object *object)
     const Volume *volume = VOLUME_CONST(object);
     const NodeSelector *affinity = volume->node_affinity;
     CsiModelledDriver *driver =
-        volume->source == NULL ? NULL : find_driver(self, volume->source->driver);
+        volume->source == NULL ? NULL : adopt_find_driver(self, volume->source->driver);
     g_autoptr(GPtrArray) places = g_ptr_array_new_with_free_func(map_free);
 
     if (driver == NULL || volume->source->handle == NULL ||
@@ -315,7 +315,7 @@ static void
 adopt_snapshot(const Run *self, const Object *object)
 {
     const SnapshotContent *content = SNAPSHOT_CONTENT_CONST(object);
-    CsiModelledDriver *driver = find_driver(self, content->driver);
+    CsiModelledDriver *driver = adopt_find_driver(self, content->driver);
     const char *handle = content->given_handle != NULL ? content->given_handle : content->handle;
 
     if (driver == NULL || handle == NULL)
@@ -333,7 +333,7 @@ adopt_group(const Run *self, const Object *object)
     const SnapshotContent *content = &group->base;
     const StringList *members = group->pairs != NULL ? group->pairs : group->given_snapshots;
     const char *handle = content->given_handle != NULL ? content->given_handle : content->handle;
-    CsiModelledDriver *driver = find_driver(self, content->driver);
+    CsiModelledDriver *driver = adopt_find_driver(self, content->driver);
     g_autoptr(GPtrArray) ids = g_ptr_array_new();
 
     if (driver == NULL || handle == NULL || members == NULL)
@@ -373,7 +373,7 @@ static void
 adopt_attachment(const Run *self, const Object *object)
 {
     const Attachment *attachment = (const Attachment *)object;
-    CsiModelledDriver *driver = find_driver(self, attachment->attacher);
+    CsiModelledDriver *driver = adopt_find_driver(self, attachment->attacher);
     const Object *pv = attachment->inline_volume != NULL
                            ? attachment->inline_volume
                            : world_find(self, KIND_VOLUME, NULL, attachment->volume_name);

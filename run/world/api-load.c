@@ -65,7 +65,7 @@ find_client(ApiLoad *self, const char *name /* interned or static */)
 }
 
 static ApiLoadRow *
-find_row(ApiLoad *self, const char *name, unsigned kind, ApiVerb verb)
+api_load_find_row(ApiLoad *self, const char *name, unsigned kind, ApiVerb verb)
 {
     Client *client = find_client(self, name);
     ApiLoadRow **place = &client->rows[kind][verb];
@@ -93,7 +93,7 @@ count_at(SimLog *counts, int64_t place, uint32_t n)
 }
 
 static void
-count(ApiLoad *self, ApiLoadRow *row, SimTime arrived_at)
+api_load_count(ApiLoad *self, ApiLoadRow *row, SimTime arrived_at)
 {
     int64_t second = arrived_at / SIM_SECOND;
 
@@ -107,25 +107,28 @@ count(ApiLoad *self, ApiLoadRow *row, SimTime arrived_at)
 }
 
 static void
-request_answered(void *data, const ApiRequest *request, ApiCode code, SimTime arrived_at)
+api_load_request_answered(void *data, const ApiRequest *request, ApiCode code, SimTime arrived_at)
 {
     ApiLoad *self = data;
 
     (void)code;
-    count(self, find_row(self, request->client, request->key->kind, request->verb), arrived_at);
+    api_load_count(self,
+                   api_load_find_row(self, request->client, request->key->kind, request->verb),
+                   arrived_at);
 }
 
 static void
-event_written(void *data, const ApiEventWrite *write, SimTime responds_at)
+api_load_event_written(void *data, const ApiEventWrite *write, SimTime responds_at)
 {
     ApiLoad *self = data;
     gboolean has_own_client = strcmp(write->client, "events") == 0;
     const char *client = has_own_client ? write->event.source : write->client;
 
     (void)responds_at;
-    count(self,
-          find_row(self, client, N_KINDS, write->index == API_NEW_EVENT ? API_CREATE : API_PATCH),
-          write->arrives_at);
+    api_load_count(self,
+                   api_load_find_row(self, client, N_KINDS,
+                                     write->index == API_NEW_EVENT ? API_CREATE : API_PATCH),
+                   write->arrives_at);
 }
 
 ApiLoad *
@@ -138,8 +141,8 @@ api_load_new(Cluster *cluster, Sim *sim)
     self->by_client = g_hash_table_new(g_str_hash, g_str_equal);
     self->rows = g_ptr_array_new_with_free_func(row_free);
     self->seconds = sim_log_new(sim_cold(sim), sizeof(uint32_t));
-    api_server_observe_requests(cluster_api(cluster), request_answered, self);
-    api_server_observe_events(cluster_api(cluster), event_written, self);
+    api_server_observe_requests(cluster_api(cluster), api_load_request_answered, self);
+    api_server_observe_events(cluster_api(cluster), api_load_event_written, self);
     return self;
 }
 

@@ -20,7 +20,7 @@ typedef struct {
     int32_t pods;
     GHashTable *volumes;  /* keys of claims that come with its pods */
     GHashTable *pod_keys; /* ObjectKeys of the pods that it was ordered for */
-} Machine;
+} AutoscalerMachine;
 
 typedef struct Autoscaler {
     Run *run;
@@ -33,7 +33,7 @@ typedef struct Autoscaler {
 static void
 machine_free(void *data)
 {
-    Machine *self = data;
+    AutoscalerMachine *self = data;
 
     object_unref(self->node);
     g_hash_table_unref(self->volumes);
@@ -70,7 +70,7 @@ tolerates(const Scenario *scenario, const Pod *pod, const Taints *taints)
 }
 
 static const Volume *
-volume_of(const Run *run, const Claim *claim)
+autoscaler_volume_of(const Run *run, const Claim *claim)
 {
     return claim == NULL || claim->phase != CLAIM_BOUND
                ? NULL
@@ -88,7 +88,7 @@ static gboolean
 reaches_volumes(const Run *run, const Pod *pod, const Object *node)
 {
     for (unsigned i = 0; pod->volumes != NULL && i < pod->volumes->n_items; i++) {
-        const Volume *volume = volume_of(
+        const Volume *volume = autoscaler_volume_of(
             run, claim_at(run, pod_claim_key(run->objects, pod, &pod->volumes->items[i])));
         if (volume != NULL &&
             !node_selector_matches(volume->node_affinity, node->labels, object_name(node)))
@@ -99,10 +99,10 @@ reaches_volumes(const Run *run, const Pod *pod, const Object *node)
 
 /* The driver of a claim's volume, present or future. Returns: NULL: no driver of the scenario */
 static const char *
-driver_of(const Run *run, const ObjectKey *key)
+autoscaler_driver_of(const Run *run, const ObjectKey *key)
 {
     const Claim *claim = claim_at(run, key);
-    const Volume *volume = volume_of(run, claim);
+    const Volume *volume = autoscaler_volume_of(run, claim);
 
     if (volume != NULL)
         return volume->source == NULL ? NULL : volume->source->driver;
@@ -113,7 +113,7 @@ driver_of(const Run *run, const ObjectKey *key)
 
 /* Counts the driver's volumes among the machine's and the pod's own. */
 static unsigned
-count_volumes(const Machine *self, const Pod *pod, const char *driver)
+count_volumes(const AutoscalerMachine *self, const Pod *pod, const char *driver)
 {
     const Run *run = self->owner->run;
     unsigned n = 0;
@@ -123,13 +123,13 @@ count_volumes(const Machine *self, const Pod *pod, const char *driver)
         gboolean is_there = g_hash_table_contains(self->volumes, key);
         for (unsigned i = 0; !is_there && pod->volumes != NULL && i < pod->volumes->n_items; i++)
             is_there = pod_claim_key(run->objects, pod, &pod->volumes->items[i]) == key;
-        n += is_there && g_strcmp0(driver_of(run, key), driver) == 0;
+        n += is_there && g_strcmp0(autoscaler_driver_of(run, key), driver) == 0;
     }
     return n;
 }
 
 static const char *
-intern(const Run *run, const char *text)
+autoscaler_intern(const Run *run, const char *text)
 {
     return strings_intern(objects_strings(run->objects), text);
 }
@@ -162,12 +162,12 @@ limit_of(const Autoscaler *self, const ScenarioDriver *driver)
 {
     if (self->group->autoscaler.limits == LIMITS_KNOWN)
         return driver->attach_limit > 0 ? driver->attach_limit : -1;
-    const CsiNodeDriver *entry = template_of(self, intern(self->run, driver->name));
+    const CsiNodeDriver *entry = template_of(self, autoscaler_intern(self->run, driver->name));
     return entry == NULL ? -1 : entry->allocatable_count;
 }
 
 static gboolean
-has_room_for_volumes(const Machine *self, const Pod *pod)
+has_room_for_volumes(const AutoscalerMachine *self, const Pod *pod)
 {
     const Scenario *scenario = self->owner->run->scenario;
 
@@ -184,14 +184,14 @@ has_room_for_volumes(const Machine *self, const Pod *pod)
 
 /* Whether a machine that has joined lacks a driver that others of the group have. */
 static gboolean
-lacks_driver(const Machine *self)
+lacks_driver(const AutoscalerMachine *self)
 {
     const Autoscaler *owner = self->owner;
     const Scenario *scenario = owner->run->scenario;
     const CsiNode *csi_node = csi_node_of(owner->run, object_name(self->node));
 
     for (unsigned i = 0; i < scenario->n_drivers; i++) {
-        const char *driver = intern(owner->run, scenario->drivers[i].name);
+        const char *driver = autoscaler_intern(owner->run, scenario->drivers[i].name);
         if (template_of(owner, driver) != NULL &&
             (csi_node == NULL || csi_node_find_driver(csi_node, driver) == NULL))
             return TRUE;
@@ -213,7 +213,7 @@ suits(const Run *run, const Object *node, const Pod *pod)
 }
 
 static gboolean
-fits(const Machine *self, const Pod *pod)
+autoscaler_fits(const AutoscalerMachine *self, const Pod *pod)
 {
     return self->cpu_milli >= pod->spec->cpu_milli &&
            self->memory_bytes >= pod->spec->memory_bytes && self->pods > 0 &&
@@ -221,7 +221,7 @@ fits(const Machine *self, const Pod *pod)
 }
 
 static void
-take(Machine *self, const Pod *pod)
+autoscaler_take(AutoscalerMachine *self, const Pod *pod)
 {
     self->cpu_milli -= pod->spec->cpu_milli;
     self->memory_bytes -= pod->spec->memory_bytes;
@@ -237,7 +237,7 @@ take(Machine *self, const Pod *pod)
 static void
 machine_joins(Sim *sim, void *data)
 {
-    Machine *self = data;
+    AutoscalerMachine *self = data;
 
     self->joined_at = sim_now(sim);
     self->has_joined = TRUE;
@@ -255,7 +255,7 @@ order_machine(Autoscaler *self, const Pod *pod)
     Sim *sim = self->run->sim;
 
     for (unsigned i = 0; i < n_zones && self->n_nodes < self->group->autoscaler.max; i++) {
-        Machine *machine = g_new0(Machine, 1);
+        AutoscalerMachine *machine = g_new0(AutoscalerMachine, 1);
         machine->owner = self;
         machine->node = world_node_new(self->run, self->group, self->n_nodes,
                                        zones == NULL ? NULL : zones[(self->n_nodes + i) % n_zones]);
@@ -265,7 +265,7 @@ order_machine(Autoscaler *self, const Pod *pod)
         machine->pods = NODE(machine->node)->allocatable.pods;
         machine->volumes = g_hash_table_new(NULL, NULL);
         machine->pod_keys = g_hash_table_new(NULL, NULL);
-        if (!fits(machine, pod)) {
+        if (!autoscaler_fits(machine, pod)) {
             machine_free(machine);
             continue;
         }
@@ -273,7 +273,7 @@ order_machine(Autoscaler *self, const Pod *pod)
         SimStream stream = sim_stream(sim, "autoscaler/delay");
         SimTime wait =
             delay == NULL ? 0 : sim_dist_draw(delay, stream, self->number, self->n_nodes);
-        take(machine, pod);
+        autoscaler_take(machine, pod);
         self->n_nodes++;
         g_ptr_array_add(self->machines, machine);
         sim_after(sim, MAX(wait, 0), &join_event, machine, WAIT_SCENARIO);
@@ -298,7 +298,7 @@ is_seen_to(const Run *run, const Pod *pod)
     for (unsigned i = 0; i < run->autoscalers->len; i++) {
         const Autoscaler *other = run->autoscalers->pdata[i];
         for (unsigned k = 0; k < other->machines->len; k++) {
-            const Machine *machine = other->machines->pdata[k];
+            const AutoscalerMachine *machine = other->machines->pdata[k];
             if (g_hash_table_contains(machine->pod_keys, pod->meta.key))
                 return TRUE;
         }
@@ -310,9 +310,9 @@ static gboolean
 finds_room(const Autoscaler *self, const Pod *pod)
 {
     for (unsigned i = 0; i < self->machines->len; i++) {
-        Machine *machine = self->machines->pdata[i];
-        if (machine->joined_at == TIME_UNSET && fits(machine, pod)) {
-            take(machine, pod);
+        AutoscalerMachine *machine = self->machines->pdata[i];
+        if (machine->joined_at == TIME_UNSET && autoscaler_fits(machine, pod)) {
+            autoscaler_take(machine, pod);
             return TRUE;
         }
     }
@@ -324,7 +324,7 @@ static void
 look_at_drivers(Autoscaler *self)
 {
     for (unsigned i = 0; i < self->machines->len; i++) {
-        Machine *machine = self->machines->pdata[i];
+        AutoscalerMachine *machine = self->machines->pdata[i];
         if (!machine->has_joined)
             continue;
         if (lacks_driver(machine))
@@ -340,7 +340,7 @@ forget_old_machines(Autoscaler *self)
     if (self->group->autoscaler.limits == LIMITS_CSI_NODE)
         look_at_drivers(self);
     for (unsigned i = self->machines->len; i-- > 0;) {
-        const Machine *machine = self->machines->pdata[i];
+        const AutoscalerMachine *machine = self->machines->pdata[i];
         if (machine->joined_at != TIME_UNSET &&
             sim_now(self->run->sim) >= machine->joined_at + REMEMBERED)
             g_ptr_array_remove_index(self->machines, i);

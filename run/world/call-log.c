@@ -214,7 +214,7 @@ call_log_free(CallLog *self)
 }
 
 static const char *
-keep(CallLog *self, const char *text)
+call_log_keep(CallLog *self, const char *text)
 {
     return g_string_chunk_insert_const(self->strings, text != NULL ? text : "");
 }
@@ -230,7 +230,7 @@ subject_of(const CsiRequest *request)
 }
 
 static const char *
-path_of(const CsiRequest *request)
+call_log_path_of(const CsiRequest *request)
 {
     gboolean is_staging =
         request->method == CSI_NODE_STAGE_VOLUME || request->method == CSI_NODE_UNSTAGE_VOLUME;
@@ -239,7 +239,7 @@ path_of(const CsiRequest *request)
 }
 
 static CsiLatency
-kind_of(const CallLog *self, const CsiRequest *request)
+call_log_kind_of(const CallLog *self, const CsiRequest *request)
 {
     if (request->method == CSI_CREATE_VOLUME && request->source_kind != CSI_SOURCE_NONE)
         return request->source_kind == CSI_SOURCE_SNAPSHOT ? CSI_LATENCY_CREATE_FROM_SNAPSHOT
@@ -251,16 +251,17 @@ kind_of(const CallLog *self, const CsiRequest *request)
 }
 
 static void
-call_started(void *data, const CsiCallRecord *record)
+call_log_call_started(void *data, const CsiCallRecord *record)
 {
     CallLog *self = data;
     const CsiRequest *request = record->request;
     const CallRow row = {
         .method = request->method,
-        .kind = kind_of(self, request),
-        .subject = keep(self, subject_of(request)),
-        .node = keep(self, request->served_by != NULL ? request->served_by : request->node_id),
-        .path = keep(self, path_of(request)),
+        .kind = call_log_kind_of(self, request),
+        .subject = call_log_keep(self, subject_of(request)),
+        .node =
+            call_log_keep(self, request->served_by != NULL ? request->served_by : request->node_id),
+        .path = call_log_keep(self, call_log_path_of(request)),
         .started_at = record->started_at,
         .ended_at = -1,
         .is_block =
@@ -314,7 +315,7 @@ write_ended(CallLog *self, CallRow *row)
 }
 
 static void
-call_ended(void *data, const CsiCallRecord *record)
+call_log_call_ended(void *data, const CsiCallRecord *record)
 {
     CallLog *self = data;
     unsigned at = GPOINTER_TO_UINT(g_hash_table_lookup(self->by_id, &record->id));
@@ -339,7 +340,8 @@ call_ended(void *data, const CsiCallRecord *record)
 void
 call_log_watch(CallLog *self, CsiDriver *driver, SimTime (*work)(void *data), void *data)
 {
-    const CsiObserver observer = {.started = call_started, .ended = call_ended, .data = self};
+    const CsiObserver observer = {
+        .started = call_log_call_started, .ended = call_log_call_ended, .data = self};
 
     self->work = work;
     self->work_data = data;
@@ -404,9 +406,9 @@ read_row(CallLog *self, json_t *line)
         !csi_method_parse(method, &row.method) || !csi_latency_parse(kind, &row.kind) ||
         !csi_code_parse(code, &row.code))
         return FALSE;
-    row.subject = keep(self, subject);
-    row.node = keep(self, node);
-    row.path = keep(self, path);
+    row.subject = call_log_keep(self, subject);
+    row.node = call_log_keep(self, node);
+    row.path = call_log_keep(self, path);
     row.started_at = started_at;
     row.ended_at = ended_at;
     row.work_ns = work_ns;
@@ -447,7 +449,7 @@ call_log_read(const char *path, json_t **head, GError **error)
 /* ---- What the calls lead to ---- */
 
 static int
-compare_texts(const void *a, const void *b)
+call_log_compare_texts(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -477,7 +479,7 @@ fold(const CallLog *self, char *(*adds)(const CallRow *row), char *(*removes)(co
     for (unsigned i = 0; i < order->len; i++)
         if (g_hash_table_lookup(at, order->pdata[i]) == order->pdata[i])
             g_ptr_array_add(left, g_strdup(order->pdata[i]));
-    g_ptr_array_sort(left, compare_texts);
+    g_ptr_array_sort(left, call_log_compare_texts);
     return left;
 }
 
@@ -529,7 +531,7 @@ typedef struct {
     const CallLog *log;
     unsigned next;
     char *difference;
-} Replay;
+} CallLogReplay;
 
 typedef struct {
     CsiCall base;
@@ -641,9 +643,9 @@ static const SimEventType replay_end_event = {.name = "csi/replayed call ended",
                                               .fire = replay_end};
 
 static gboolean
-is_same(const CallRow *row, const CsiRequest *request, SimTime now)
+call_log_is_same(const CallRow *row, const CsiRequest *request, SimTime now)
 {
-    const char *subject = subject_of(request), *path = path_of(request);
+    const char *subject = subject_of(request), *path = call_log_path_of(request);
     const char *node = request->served_by != NULL ? request->served_by : request->node_id;
 
     return row->method == request->method && row->started_at == now &&
@@ -653,7 +655,7 @@ is_same(const CallRow *row, const CsiRequest *request, SimTime now)
 }
 
 static void
-note_difference(Replay *self, const CallRow *row, const CsiRequest *request, SimTime now)
+note_difference(CallLogReplay *self, const CallRow *row, const CsiRequest *request, SimTime now)
 {
     char at[SIM_TIME_BUFFER];
     const char *subject = subject_of(request);
@@ -670,14 +672,14 @@ note_difference(Replay *self, const CallRow *row, const CsiRequest *request, Sim
 static void
 replay_start(CsiDriver *driver, CsiCall *base)
 {
-    Replay *self = (Replay *)driver;
+    CallLogReplay *self = (CallLogReplay *)driver;
     ReplayCall *call = (ReplayCall *)base;
     SimTime now = sim_now(driver->sim);
     const CallRow *row =
         self->next < call_log_n(self->log) ? call_log_at(self->log, self->next) : NULL;
 
     self->next++;
-    if (row == NULL || !is_same(row, base->request, now))
+    if (row == NULL || !call_log_is_same(row, base->request, now))
         note_difference(self, row, base->request, now);
     else
         call->row = row;
@@ -709,7 +711,7 @@ replay_close(CsiDriver *driver)
 static void
 replay_free(CsiDriver *driver)
 {
-    g_free(((Replay *)driver)->difference);
+    g_free(((CallLogReplay *)driver)->difference);
 }
 
 static void
@@ -733,7 +735,7 @@ CsiDriver *
 call_log_replay(
     const CallLog *self, Sim *sim, Strings *strings, const char *name, const CsiWaits *waits)
 {
-    Replay *replay = g_new0(Replay, 1);
+    CallLogReplay *replay = g_new0(CallLogReplay, 1);
 
     csi_driver_init(&replay->base, &replay_class, sim, strings, name, waits);
     replay->log = self;
@@ -743,5 +745,5 @@ call_log_replay(
 const char *
 call_log_difference(const CsiDriver *replay)
 {
-    return replay->class == &replay_class ? ((const Replay *)replay)->difference : NULL;
+    return replay->class == &replay_class ? ((const CallLogReplay *)replay)->difference : NULL;
 }

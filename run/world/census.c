@@ -19,7 +19,7 @@ typedef struct {
     const char *driver; /* in @name */
     gsize driver_length;
     SimSeries *desired, *actual; /* NULL: never any volume */
-} Plugin;
+} CensusPlugin;
 
 /* A pod's volume on its node: MET-63 counts it once for each pod, MET-90 once for each claim. */
 typedef struct {
@@ -27,11 +27,11 @@ typedef struct {
     const ObjectKey *volume;     /* NULL: no such claim */
     SimSeries *desired, *in_use; /* NULL: no volume, or no CSI driver */
     SimSeries *capacity;         /* ... or the pod is not running */
-} Use;
+} CensusUse;
 
 typedef struct {
     unsigned n;
-    Use items[];
+    CensusUse items[];
 } Uses;
 
 /* The last counted state of a pod, claim or volume, by slot. */
@@ -39,7 +39,7 @@ typedef struct {
     uint32_t written; /* number of the count after its last write */
     uint32_t n_users; /* of a claim: its running pods */
     Uses *uses;       /* (owned): of a pod; NULL: none */
-} Part;
+} CensusPart;
 
 struct Census {
     const Cluster *cluster;
@@ -56,7 +56,7 @@ struct Census {
 static void
 plugin_free(void *data)
 {
-    Plugin *plugin = data;
+    CensusPlugin *plugin = data;
 
     g_free(plugin->name);
     g_free(plugin);
@@ -75,7 +75,7 @@ census_new(const Cluster *cluster, Objects *objects, SimMetrics *metrics)
     self->plugins = g_ptr_array_new_with_free_func(plugin_free);
     self->told_nodes = g_hash_table_new(NULL, NULL);
     for (unsigned i = 0; i < G_N_ELEMENTS(remembered); i++) {
-        self->parts[remembered[i]].element_size = sizeof(Part);
+        self->parts[remembered[i]].element_size = sizeof(CensusPart);
     }
     return self;
 }
@@ -87,7 +87,7 @@ census_free(Census *self)
         return;
     const SimSlots *pods = &self->parts[KIND_POD];
     SIM_SLOTS_EACH(pods, i)
-        g_free(((const Part *)sim_slots_find(pods, i))->uses);
+        g_free(((const CensusPart *)sim_slots_find(pods, i))->uses);
     for (unsigned i = 0; i < N_KINDS; i++)
         sim_slots_clear(&self->parts[i]);
     g_ptr_array_unref(self->plugins);
@@ -101,7 +101,7 @@ census_leave_usage(Census *self, const char *node)
     g_hash_table_add(self->told_nodes, (void *)node);
 }
 
-static Part *
+static CensusPart *
 part_of(Census *self, const ObjectKey *key)
 {
     return sim_slots_place(&self->parts[key->kind], key->slot);
@@ -110,7 +110,7 @@ part_of(Census *self, const ObjectKey *key)
 static gboolean
 was_written(const Census *self, const ObjectKey *key)
 {
-    const Part *part = sim_slots_find(&self->parts[key->kind], key->slot);
+    const CensusPart *part = sim_slots_find(&self->parts[key->kind], key->slot);
 
     return part != NULL && part->written == self->count;
 }
@@ -118,7 +118,7 @@ was_written(const Census *self, const ObjectKey *key)
 /* ---- Volumes and claims: MET-50 to MET-54 ---- */
 
 static void
-count_volume(const Census *self, const Volume *volume, int n)
+census_count_volume(const Census *self, const Volume *volume, int n)
 {
     unsigned family = volume->phase == VOLUME_BOUND ? METRIC_PV_BOUND : METRIC_PV_UNBOUND;
 
@@ -141,9 +141,9 @@ volume_written(const Census *self, const Volume *before, const Volume *after)
     if (volumes_count_alike(before, after))
         return;
     if (before != NULL)
-        count_volume(self, before, -1);
+        census_count_volume(self, before, -1);
     if (after != NULL)
-        count_volume(self, after, 1);
+        census_count_volume(self, after, 1);
 }
 
 static const char *
@@ -261,15 +261,15 @@ node_written(Census *self, const Node *before, const Node *after)
         self->attached_changed = TRUE;
 }
 
-static Plugin *
+static CensusPlugin *
 find_plugin(Census *self, const char *driver, gsize length)
 {
     for (unsigned i = 0; i < self->plugins->len; i++) {
-        Plugin *plugin = self->plugins->pdata[i];
+        CensusPlugin *plugin = self->plugins->pdata[i];
         if (plugin->driver_length == length && memcmp(plugin->driver, driver, length) == 0)
             return plugin;
     }
-    Plugin *plugin = g_new0(Plugin, 1);
+    CensusPlugin *plugin = g_new0(CensusPlugin, 1);
     plugin->name = g_strdup_printf(PLUGIN_PREFIX "%.*s", (int)length, driver);
     plugin->driver = plugin->name + strlen(PLUGIN_PREFIX);
     plugin->driver_length = length;
@@ -279,8 +279,8 @@ find_plugin(Census *self, const char *driver, gsize length)
 
 /* The plugin of "kubernetes.io/csi/<driver>^<handle>"; usually the same as that of the previous
  * volume. */
-static Plugin *
-plugin_of(Census *self, const char *unique_name, Plugin *last)
+static CensusPlugin *
+census_plugin_of(Census *self, const char *unique_name, CensusPlugin *last)
 {
     const char *driver = unique_name + strlen(CSI_PREFIX);
 
@@ -291,7 +291,7 @@ plugin_of(Census *self, const char *unique_name, Plugin *last)
 }
 
 static SimSeries *
-plugin_series(const Census *self, const Plugin *plugin, const char *state)
+plugin_series(const Census *self, const CensusPlugin *plugin, const char *state)
 {
     return metric_series(self->metrics, METRIC_ADC_VOLUMES, manager, plugin->name, state);
 }
@@ -300,16 +300,16 @@ static void
 count_attached(Census *self)
 {
     const ApiServer *api = cluster_api(self->cluster);
-    Plugin *plugin = NULL;
+    CensusPlugin *plugin = NULL;
 
     for (unsigned i = 0; i < self->plugins->len; i++)
-        sim_series_set(((Plugin *)self->plugins->pdata[i])->actual, 0);
+        sim_series_set(((CensusPlugin *)self->plugins->pdata[i])->actual, 0);
     for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_NODE); i++) {
         const Node *node =
             (const Node *)api_server_get(api, objects_key_at(self->objects, KIND_NODE, i));
         const StringList *attached = node == NULL ? NULL : node->volumes_attached;
         for (unsigned k = 0; attached != NULL && k < attached->n_items; k++) {
-            plugin = plugin_of(self, attached->items[k], plugin);
+            plugin = census_plugin_of(self, attached->items[k], plugin);
             if (plugin->actual == NULL)
                 plugin->actual = plugin_series(self, plugin, "actual_state_of_world");
             sim_series_add(plugin->actual, 1);
@@ -327,11 +327,11 @@ runs(const Pod *pod)
 
 /* Volumes of a pod count as soon as the pod has a node. */
 static void
-count_use(Census *self, const Pod *pod, const PodVolume *volume, Use *use)
+count_use(Census *self, const Pod *pod, const PodVolume *volume, CensusUse *use)
 {
     const ApiServer *api = cluster_api(self->cluster);
 
-    *use = (Use){.claim = pod_claim_key(self->objects, pod, volume)};
+    *use = (CensusUse){.claim = pod_claim_key(self->objects, pod, volume)};
     const Claim *claim = CLAIM_CONST(api_server_get(api, use->claim));
     const ObjectKey *key =
         claim == NULL || claim->volume_name == NULL
@@ -342,7 +342,7 @@ count_use(Census *self, const Pod *pod, const PodVolume *volume, Use *use)
     use->volume = pv == NULL ? NULL : key;
     if (driver == NULL)
         return;
-    Plugin *plugin = find_plugin(self, driver, strlen(driver));
+    CensusPlugin *plugin = find_plugin(self, driver, strlen(driver));
     if (plugin->desired == NULL)
         plugin->desired = plugin_series(self, plugin, "desired_state_of_world");
     use->desired = plugin->desired;
@@ -359,7 +359,7 @@ count_use(Census *self, const Pod *pod, const PodVolume *volume, Use *use)
 }
 
 static void
-take_back(Census *self, const Use *use)
+take_back(Census *self, const CensusUse *use)
 {
     sim_series_add(use->desired, -1);
     sim_series_add(use->in_use, -1);
@@ -371,7 +371,7 @@ take_back(Census *self, const Use *use)
 
 /* The object behind a volume's name may be new although the claim was not written. */
 static gboolean
-use_changed(const Census *self, const Use *use)
+use_changed(const Census *self, const CensusUse *use)
 {
     return use->volume == NULL || was_written(self, use->claim) || was_written(self, use->volume);
 }
@@ -386,7 +386,7 @@ uses_changed(const Census *self, const Uses *uses)
 }
 
 static void
-count_pod(Census *self, const ObjectKey *key)
+census_count_pod(Census *self, const ObjectKey *key)
 {
     const Pod *pod = POD_CONST(api_server_get(cluster_api(self->cluster), key));
     Uses *uses = g_steal_pointer(&part_of(self, key)->uses);
@@ -398,7 +398,7 @@ count_pod(Census *self, const ObjectKey *key)
         g_free(uses);
         return;
     }
-    uses = g_realloc(uses, sizeof(Uses) + pod->volumes->n_items * sizeof(Use));
+    uses = g_realloc(uses, sizeof(Uses) + pod->volumes->n_items * sizeof(CensusUse));
     uses->n = pod->volumes->n_items;
     for (unsigned i = 0; i < uses->n; i++)
         count_use(self, pod, &pod->volumes->items[i], &uses->items[i]);
@@ -411,9 +411,9 @@ count_uses(Census *self)
     const SimSlots *pods = &self->parts[KIND_POD];
 
     SIM_SLOTS_EACH(pods, i) {
-        const Part *part = sim_slots_find(pods, i);
+        const CensusPart *part = sim_slots_find(pods, i);
         if (part->written == self->count || uses_changed(self, part->uses))
-            count_pod(self, objects_key_at(self->objects, KIND_POD, i));
+            census_count_pod(self, objects_key_at(self->objects, KIND_POD, i));
     }
 }
 

@@ -31,12 +31,12 @@ typedef struct {
     ObjectUid uid;
     gboolean is_accepted, is_over;
     char *refusal; /* (owned): the API server's last refusal, NULL: none */
-} Eviction;
+} DrainEviction;
 
 static void
 eviction_free(void *data)
 {
-    Eviction *self = data;
+    DrainEviction *self = data;
 
     g_free(self->refusal);
     g_free(self);
@@ -60,7 +60,7 @@ send(Drain *self, ApiRequest *request, ApiReply reply, void *data)
 }
 
 static void
-eviction_over(Eviction *eviction)
+eviction_over(DrainEviction *eviction)
 {
     Drain *self = eviction->drain;
 
@@ -69,7 +69,7 @@ eviction_over(Eviction *eviction)
         self->over(self->data);
 }
 
-static void eviction_ask(Eviction *self);
+static void eviction_ask(DrainEviction *self);
 
 static void
 eviction_again(Sim *sim, void *data)
@@ -85,7 +85,7 @@ static const SimEventType again_event = {
 
 /* kubectl checks its time limit between two tries. */
 static void
-eviction_later(Eviction *self, SimTime delay)
+eviction_later(DrainEviction *self, SimTime delay)
 {
     Sim *sim = self->drain->run->sim;
 
@@ -102,7 +102,7 @@ eviction_later(Eviction *self, SimTime delay)
 static void
 eviction_answered(void *data, const ApiResponse *response)
 {
-    Eviction *self = data;
+    DrainEviction *self = data;
 
     if (response->code == API_TOO_MANY || response->code == API_UNREACHABLE) {
         g_free(self->refusal);
@@ -122,7 +122,7 @@ eviction_answered(void *data, const ApiResponse *response)
 static void
 pod_answered(void *data, const ApiResponse *response)
 {
-    Eviction *self = data;
+    DrainEviction *self = data;
 
     if (response->code == API_OK && object_uid_equal(response->object->uid, self->uid))
         eviction_later(self, POLL_PERIOD);
@@ -131,7 +131,7 @@ pod_answered(void *data, const ApiResponse *response)
 }
 
 static void
-eviction_ask(Eviction *self)
+eviction_ask(DrainEviction *self)
 {
     ApiRequest request = {
         .verb = self->is_accepted ? API_GET : API_EVICT,
@@ -199,8 +199,8 @@ find_pods(Drain *self)
         }
         if (fate == POD_SKIPPED)
             continue;
-        Eviction *eviction = g_new0(Eviction, 1);
-        *eviction = (Eviction){.drain = self, .pod = key, .uid = pod->uid};
+        DrainEviction *eviction = g_new0(DrainEviction, 1);
+        *eviction = (DrainEviction){.drain = self, .pod = key, .uid = pod->uid};
         g_ptr_array_add(self->evictions, eviction);
     }
     return TRUE;
@@ -273,11 +273,11 @@ drain_begin(Run *run, const ScenarioAction *action, void (*over)(void *data), vo
     send(self, &request, node_cordoned, self);
 }
 
-static const Eviction *
+static const DrainEviction *
 first_left(const Drain *self)
 {
     for (unsigned i = 0; i < self->evictions->len; i++) {
-        const Eviction *eviction = self->evictions->pdata[i];
+        const DrainEviction *eviction = self->evictions->pdata[i];
         if (!eviction->is_over)
             return eviction;
     }
@@ -287,7 +287,7 @@ first_left(const Drain *self)
 static void
 note_left(const Drain *self)
 {
-    const Eviction *eviction = first_left(self);
+    const DrainEviction *eviction = first_left(self);
 
     if (eviction != NULL)
         run_note(self->run, self->action, "drain of node %s: not over, %u pod%s left: %s: %s",
@@ -304,7 +304,7 @@ run_drains(const Run *self)
 
     for (unsigned i = 0; i < self->drains->len; i++) {
         const Drain *drain = self->drains->pdata[i];
-        const Eviction *eviction = first_left(drain);
+        const DrainEviction *eviction = first_left(drain);
         const RunDrain item = {
             .node = drain->node,
             .pod = eviction == NULL ? NULL : eviction->pod,

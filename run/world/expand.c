@@ -15,7 +15,7 @@
 /* What a kubelet was told last of a volume. */
 typedef struct {
     int64_t bytes, available_bytes, inodes, free_inodes;
-} Usage;
+} ExpandUsage;
 
 static const char *
 usage_key(const Run *self, const char *driver, const char *handle)
@@ -24,15 +24,15 @@ usage_key(const Run *self, const char *driver, const char *handle)
 }
 
 static void
-call_answered(void *data, const CsiCallRecord *record)
+expand_call_answered(void *data, const CsiCallRecord *record)
 {
     Run *self = data;
     const CsiResponse *response = record->response;
 
     if (record->request->method != CSI_NODE_GET_VOLUME_STATS || record->answer != CSI_OK)
         return;
-    Usage usage = {response->total_bytes, response->available_bytes, response->total_inodes,
-                   response->available_inodes};
+    ExpandUsage usage = {response->total_bytes, response->available_bytes, response->total_inodes,
+                         response->available_inodes};
     g_hash_table_insert(
         self->usages,
         (char *)usage_key(self, csi_driver_name(record->driver), record->request->volume_id),
@@ -42,7 +42,7 @@ call_answered(void *data, const CsiCallRecord *record)
 static void
 watch_drivers(Run *self)
 {
-    const CsiObserver observer = {.answered = call_answered, .data = self};
+    const CsiObserver observer = {.answered = expand_call_answered, .data = self};
 
     if (self->usages != NULL)
         return;
@@ -52,7 +52,7 @@ watch_drivers(Run *self)
 }
 
 /* Returns: NULL: no kubelet was told anything */
-static const Usage *
+static const ExpandUsage *
 find_usage(const Run *self, const Claim *claim)
 {
     const Object *pv = world_find(self, KIND_VOLUME, NULL, claim->volume_name);
@@ -79,7 +79,7 @@ amount(const Claim *claim, const char *annotation, int64_t whole, double part)
 
 /* The size that the claim is to have. Returns: 0: it stays */
 static int64_t
-wanted_bytes(const ScenarioAction *action, const Claim *claim, const Usage *usage)
+wanted_bytes(const ScenarioAction *action, const Claim *claim, const ExpandUsage *usage)
 {
     double free_part = 1 - action->expand.above;
     const char *before = object_annotation(&claim->meta, ANNOTATION("pre_capacity_bytes"));
@@ -101,12 +101,12 @@ typedef struct {
     const ScenarioAction *action;
     int64_t bytes;
     const char *before; /* interned */
-} Growth;
+} ExpandGrowth;
 
 static gboolean
-grow(Object *object, const void *data)
+expand_grow(Object *object, const void *data)
 {
-    const Growth *growth = data;
+    const ExpandGrowth *growth = data;
 
     CLAIM(object)->request_bytes = growth->bytes;
     object_set_annotation(object, ANNOTATION("pre_capacity_bytes"), growth->before);
@@ -114,9 +114,9 @@ grow(Object *object, const void *data)
 }
 
 static void
-answered(void *data, const ApiResponse *response)
+expand_answered(void *data, const ApiResponse *response)
 {
-    const Growth *growth = data;
+    const ExpandGrowth *growth = data;
 
     if (response->code != API_OK)
         run_note(growth->run, growth->action, "%s",
@@ -127,43 +127,43 @@ answered(void *data, const ApiResponse *response)
 static void
 look_after(Run *self, const ScenarioAction *action, const Claim *claim)
 {
-    const Usage *usage = claim->phase == CLAIM_BOUND ? find_usage(self, claim) : NULL;
+    const ExpandUsage *usage = claim->phase == CLAIM_BOUND ? find_usage(self, claim) : NULL;
     int64_t bytes = usage == NULL ? 0 : wanted_bytes(action, claim, usage);
 
     if (bytes <= claim->request_bytes)
         return;
-    Growth *growth = g_new(Growth, 1);
-    *growth = (Growth){
+    ExpandGrowth *growth = g_new(ExpandGrowth, 1);
+    *growth = (ExpandGrowth){
         self, action, bytes,
         strings_internf(objects_strings(self->objects), "%" G_GINT64_FORMAT, usage->bytes)};
     ApiRequest request = {
         .verb = API_PATCH,
         .key = (ObjectKey *)claim->meta.key,
-        .edit = grow,
+        .edit = expand_grow,
         .arg = growth,
         .client = CLIENT,
         .client_hash = sim_hash_string(CLIENT),
     };
-    api_server_request(cluster_api(self->cluster), &request, answered, g_free, growth);
+    api_server_request(cluster_api(self->cluster), &request, expand_answered, g_free, growth);
 }
 
 typedef struct {
     Run *run;
     const ScenarioAction *action;
-} Look;
+} ExpandLook;
 
-static void look(Sim *sim, void *data);
+static void expand_look(Sim *sim, void *data);
 
 static const SimEventType look_event = {
     .name = "workload/expand",
-    .fire = look,
+    .fire = expand_look,
     .free_data = g_free,
 };
 
 static void
-look(Sim *sim, void *data)
+expand_look(Sim *sim, void *data)
 {
-    const Look *self = data;
+    const ExpandLook *self = data;
     const Run *run = self->run;
     g_autoptr(GPatternSpec) pattern = g_pattern_spec_new(self->action->name);
 
@@ -180,9 +180,9 @@ look(Sim *sim, void *data)
 void
 expand_begin(Run *self, const ScenarioAction *action)
 {
-    Look *look_at = g_new(Look, 1);
+    ExpandLook *look_at = g_new(ExpandLook, 1);
 
     watch_drivers(self);
-    *look_at = (Look){self, action};
+    *look_at = (ExpandLook){self, action};
     sim_after(self->sim, action->expand.every, &look_event, look_at, WAIT_POLL);
 }

@@ -163,7 +163,7 @@ count_driver_volumes(const Run *self, const char *driver)
 }
 
 static void
-look(Run *self, const ScenarioExpect *expect)
+expect_look(Run *self, const ScenarioExpect *expect)
 {
     ExpectResult result = {.expect = expect, .at = sim_now(self->sim)};
 
@@ -177,15 +177,15 @@ look(Run *self, const ScenarioExpect *expect)
 typedef struct {
     Run *run;
     const ScenarioExpect *expect;
-} Look;
+} ExpectLook;
 
 static void
 look_now(Sim *sim, void *data)
 {
-    Look *look_at = data;
+    ExpectLook *look_at = data;
 
     (void)sim;
-    look(look_at->run, look_at->expect);
+    expect_look(look_at->run, look_at->expect);
     g_free(look_at);
 }
 
@@ -200,8 +200,8 @@ expects_schedule(Run *self)
 {
     for (unsigned i = 0; i < self->scenario->n_expects; i++) {
         const ScenarioExpect *expect = &self->scenario->expects[i];
-        Look *look_at = g_new(Look, 1);
-        *look_at = (Look){self, expect};
+        ExpectLook *look_at = g_new(ExpectLook, 1);
+        *look_at = (ExpectLook){self, expect};
         sim_at(self->sim, expect->at, &look_event, look_at,
                WAIT_SCENARIO); /* SIM_TIME_MAX: at the end, without an event */
     }
@@ -212,5 +212,5 @@ expects_finish(Run *self)
 {
     for (unsigned i = 0; i < self->scenario->n_expects; i++)
         if (self->scenario->expects[i].at == SIM_TIME_MAX)
-            look(self, &self->scenario->expects[i]);
+            expect_look(self, &self->scenario->expects[i]);
 }

@@ -4,13 +4,13 @@
 
 /* Faults of a scenario: how each begins and ends in the cluster, its API server and its drivers. */
 
-typedef struct FaultRow FaultRow;
+typedef struct FaultsFaultRow FaultsFaultRow;
 
 /* A fault under way. */
 typedef struct {
     Run *run;
     const ScenarioAction *action;
-    const FaultRow *row;
+    const FaultsFaultRow *row;
     GPtrArray *victims;       /* of interned names: instances or nodes; the name may be NULL */
     void (*over)(void *data); /* NULL: nobody waits for it */
     void *data;
@@ -26,13 +26,13 @@ fault_free(void *data)
 }
 
 static CsiModelledDriver *
-driver_of(const Fault *self)
+faults_driver_of(const Fault *self)
 {
     return csi_modelled_driver_cast(cluster_find_driver(self->run->cluster, self->action->driver));
 }
 
 static const char *
-intern(const Fault *self, const char *text)
+faults_intern(const Fault *self, const char *text)
 {
     return strings_intern(objects_strings(self->run->objects), text);
 }
@@ -44,7 +44,7 @@ typedef gboolean ProcessFault(Cluster *cluster, const char *process, const char 
 typedef void AnyFault(const Fault *self, const char *victim, gboolean begins);
 
 /* One of node, process and change is set; a fault without an end has no second function. */
-struct FaultRow {
+struct FaultsFaultRow {
     struct {
         NodeFault *begin, *end;
     } node;
@@ -122,7 +122,7 @@ find_victims(Fault *self)
     } else if (action->process != NULL) {
         name = find_replica(self);
     }
-    g_ptr_array_add(self->victims, name == NULL ? NULL : (void *)intern(self, name));
+    g_ptr_array_add(self->victims, name == NULL ? NULL : (void *)faults_intern(self, name));
 }
 
 /* ---- Volumes that the back end loses, or calls abnormal ---- */
@@ -148,7 +148,7 @@ static void
 lose_volume(const Fault *self, const char *handle, gboolean begins)
 {
     if (begins)
-        csi_modelled_driver_lose_volume(driver_of(self), handle);
+        csi_modelled_driver_lose_volume(faults_driver_of(self), handle);
 }
 
 static void
@@ -156,10 +156,10 @@ change_condition(const Fault *self, const char *handle, gboolean begins)
 {
     const char *message = self->action->message;
 
-    csi_modelled_driver_set_condition(driver_of(self), handle, begins,
+    csi_modelled_driver_set_condition(faults_driver_of(self), handle, begins,
                                       !begins           ? NULL
                                       : message == NULL ? "the volume is damaged"
-                                                        : intern(self, message));
+                                                        : faults_intern(self, message));
 }
 
 /* The row's action on the volumes of the claims that the scenario names. */
@@ -228,10 +228,10 @@ change_network(const Fault *self, const char *node, gboolean is_missing)
     *patch = (NetworkPatch){
         .run = self->run,
         .action = self->action,
-        .condition = {.reason = intern(self, is_missing ? "NoRouteCreated" : "RouteCreated"),
-                      .message =
-                          intern(self, is_missing ? "RouteController failed to create a route"
-                                                  : "RouteController created a route"),
+        .condition = {.reason = faults_intern(self, is_missing ? "NoRouteCreated" : "RouteCreated"),
+                      .message = faults_intern(
+                          self, is_missing ? "RouteController failed to create a route"
+                                           : "RouteController created a route"),
                       .changed_at = sim_now(self->run->sim),
                       .status = is_missing ? CONDITION_TRUE : CONDITION_FALSE},
     };
@@ -305,22 +305,22 @@ static void
 change_driver(const Fault *self, const char *victim, gboolean begins)
 {
     (void)victim;
-    csi_modelled_driver_set_hung(driver_of(self), begins);
+    csi_modelled_driver_set_hung(faults_driver_of(self), begins);
 }
 
 static void
 change_driver_speed(const Fault *self, const char *victim, gboolean begins)
 {
     (void)victim;
-    csi_modelled_driver_set_slowness(driver_of(self), factor_of(self, begins));
+    csi_modelled_driver_set_slowness(faults_driver_of(self), factor_of(self, begins));
 }
 
 static void
 change_driver_pod(const Fault *self, const char *node, gboolean begins)
 {
-    csi_modelled_driver_set_away(driver_of(self), node, begins);
+    csi_modelled_driver_set_away(faults_driver_of(self), node, begins);
     if (begins)
-        csi_modelled_driver_cut_calls(driver_of(self), node);
+        csi_modelled_driver_cut_calls(faults_driver_of(self), node);
 }
 
 static void
@@ -361,11 +361,11 @@ static void
 change_volumes(const Fault *self, const char *victim, gboolean begins)
 {
     (void)victim;
-    csi_modelled_driver_set_keeps_volumes(driver_of(self), begins);
+    csi_modelled_driver_set_keeps_volumes(faults_driver_of(self), begins);
 }
 
 /* clang-format off */
-static const FaultRow rows[] = {
+static const FaultsFaultRow rows[] = {
     [FAULT_POWER_OFF] = {.node = {cluster_power_off, cluster_power_on}},
     [FAULT_SHUT_DOWN] = {.node = {cluster_shut_down, cluster_power_on}},
     [FAULT_CUT_NETWORK] = {.node = {cluster_cut_off, cluster_reconnect}},
@@ -398,7 +398,7 @@ static const FaultRow rows[] = {
 static void
 strike(const Fault *self, const char *victim, gboolean begins)
 {
-    const FaultRow *row = self->row;
+    const FaultsFaultRow *row = self->row;
     NodeFault *of_node = begins ? row->node.begin : row->node.end;
     ProcessFault *of_process = begins ? row->process.begin : row->process.end;
     const char *process = row->process.name != NULL ? row->process.name : self->action->process;
@@ -442,7 +442,7 @@ clear_fault(void *data)
 
 /* Returns: (borrowed): good until the next fault begins */
 static RunFault *
-note_fault(const Fault *self)
+faults_note_fault(const Fault *self)
 {
     SimTime now = sim_now(self->run->sim);
     const RunFault fault = {
@@ -476,7 +476,7 @@ fault_begin(Run *run, const ScenarioAction *action, void (*over)(void *data), vo
     find_victims(self);
     for (unsigned i = 0; i < self->victims->len; i++)
         strike(self, self->victims->pdata[i], TRUE);
-    RunFault *noted = note_fault(self);
+    RunFault *noted = faults_note_fault(self);
     if (self->victims->len == 0)
         run_note_missing(run, action);
     if (self->victims->len > 0 && action->lasts >= 0) {

@@ -5,7 +5,7 @@
  * an imported cluster have given them. */
 
 static CsiModelledDriver *
-driver_of(const Run *self, const VolumeSource *source)
+files_driver_of(const Run *self, const VolumeSource *source)
 {
     CsiDriver *driver = source == NULL || source->driver == NULL
                             ? NULL
@@ -16,7 +16,7 @@ driver_of(const Run *self, const VolumeSource *source)
 
 /* The volume has found its claim: an annotation that tells something counts from now on. */
 static void
-see_write(void *data, const Object *before, const Object *after)
+files_see_write(void *data, const Object *before, const Object *after)
 {
     const Run *self = data;
 
@@ -24,7 +24,7 @@ see_write(void *data, const Object *before, const Object *after)
         return;
     const Volume *volume = VOLUME_CONST(after);
     const ObjectKey *key = volume->claim_ref.claim;
-    CsiModelledDriver *driver = driver_of(self, volume->source);
+    CsiModelledDriver *driver = files_driver_of(self, volume->source);
     if (driver == NULL || key == NULL ||
         (before != NULL && VOLUME_CONST(before)->claim_ref.claim == key))
         return;
@@ -37,7 +37,7 @@ see_write(void *data, const Object *before, const Object *after)
 void
 world_watch_files(Run *self)
 {
-    api_server_observe(cluster_api(self->cluster), see_write, self);
+    api_server_observe(cluster_api(self->cluster), files_see_write, self);
 }
 
 static void
@@ -50,7 +50,8 @@ adopt_group(const Run *self, const Pod *pod)
         const Object *pv = claim == NULL ? NULL
                                          : world_find(self, KIND_VOLUME, NULL,
                                                       claim_volume_name(CLAIM_CONST(claim)));
-        CsiModelledDriver *driver = pv == NULL ? NULL : driver_of(self, VOLUME_CONST(pv)->source);
+        CsiModelledDriver *driver =
+            pv == NULL ? NULL : files_driver_of(self, VOLUME_CONST(pv)->source);
         CsiFiles *files = driver == NULL
                               ? NULL
                               : csi_modelled_driver_files(driver, VOLUME_CONST(pv)->source->handle);

@@ -12,7 +12,7 @@ typedef struct {
 } Histories;
 
 static const Object *
-stored(const Histories *self, ObjectKind kind, uint32_t slot)
+histories_stored(const Histories *self, ObjectKind kind, uint32_t slot)
 {
     return api_server_get(cluster_api(self->run->cluster),
                           objects_key_at(self->run->objects, kind, slot));
@@ -22,7 +22,7 @@ static void
 find_known(Histories *self)
 {
     for (uint32_t i = 0; i < objects_n_keys(self->run->objects, KIND_CONTROLLER_REVISION); i++) {
-        const Object *revision = stored(self, KIND_CONTROLLER_REVISION, i);
+        const Object *revision = histories_stored(self, KIND_CONTROLLER_REVISION, i);
         const OwnerReference *owner = revision == NULL ? NULL : object_controller(revision);
         if (owner != NULL && owner->key != NULL)
             g_hash_table_add(self->known, (void *)owner->key);
@@ -47,7 +47,7 @@ find_pods(Histories *self)
     const ApiServer *api = cluster_api(self->run->cluster);
 
     for (uint32_t i = 0; i < objects_n_keys(self->run->objects, KIND_POD); i++) {
-        const Object *pod = stored(self, KIND_POD, i);
+        const Object *pod = histories_stored(self, KIND_POD, i);
         const OwnerReference *owner = pod == NULL ? NULL : object_controller(pod);
         if (owner == NULL || owner->key == NULL || owner->key->kind != KIND_DAEMON_SET)
             continue;
@@ -115,11 +115,11 @@ world_add_histories(Run *run)
     find_known(&self);
     find_pods(&self);
     for (uint32_t i = 0; i < objects_n_keys(objects, KIND_STATEFUL_SET); i++)
-        if ((set = stored(&self, KIND_STATEFUL_SET, i)) != NULL &&
+        if ((set = histories_stored(&self, KIND_STATEFUL_SET, i)) != NULL &&
             !g_hash_table_contains(known, set->key))
             add_stateful(&self, (const StatefulSet *)set);
     for (uint32_t i = 0; i < objects_n_keys(objects, KIND_DAEMON_SET); i++)
-        if ((set = stored(&self, KIND_DAEMON_SET, i)) != NULL &&
+        if ((set = histories_stored(&self, KIND_DAEMON_SET, i)) != NULL &&
             !g_hash_table_contains(known, set->key))
             add_daemon(&self, DAEMON_SET_CONST(set));
 }

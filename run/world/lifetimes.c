@@ -23,7 +23,7 @@ ending_free(void *data)
 static void delete_next(Ending *self);
 
 static void
-answered(void *data, const ApiResponse *response)
+lifetimes_answered(void *data, const ApiResponse *response)
 {
     (void)response; /* 404 is fine */
     delete_next(data);
@@ -44,7 +44,8 @@ delete_next(Ending *self)
         .client = "kubectl",
         .client_hash = self->client_hash,
     };
-    api_server_request(cluster_api(self->run->cluster), &request, answered, ending_free, self);
+    api_server_request(cluster_api(self->run->cluster), &request, lifetimes_answered, ending_free,
+                       self);
 }
 
 void

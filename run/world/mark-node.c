@@ -25,7 +25,7 @@ has_taint(const Node *node, const ScenarioTaint *wanted)
 
 /* Whether one of the wanted taints, to add or to remove, is this one. */
 static gboolean
-is_named(const ScenarioAction *action, const Taint *taint, gboolean goes)
+mark_node_is_named(const ScenarioAction *action, const Taint *taint, gboolean goes)
 {
     for (unsigned i = 0; i < action->taints.n; i++)
         if (action->taints.items[i].goes == goes && is_it(&action->taints.items[i], taint))
@@ -73,8 +73,8 @@ set_taints(Strings *strings, const ScenarioAction *action, Node *node, GString *
         g_array_append_val(taints, taint);
     }
     for (unsigned i = 0; node->taints != NULL && i < node->taints->n_items; i++)
-        if (!is_named(action, &node->taints->items[i], FALSE) &&
-            !is_named(action, &node->taints->items[i], TRUE))
+        if (!mark_node_is_named(action, &node->taints->items[i], FALSE) &&
+            !mark_node_is_named(action, &node->taints->items[i], TRUE))
             g_array_append_val(taints, node->taints->items[i]);
     taints_unref(node->taints);
     node->taints =

@@ -16,18 +16,18 @@ typedef struct {
     uint64_t count;
     uint32_t scrape; /* number of the scrape; removed scrapes keep their numbers */
     uint32_t next;   /* of the same series; NO_POINT: the last */
-} Point;
+} MetricHistoryPoint;
 
 /* The points of a series. */
 typedef struct {
     uint32_t first, last; /* NO_POINT: not scraped yet */
     gboolean is_awake;    /* in @awake */
-} Chain;
+} MetricHistoryChain;
 
 typedef struct {
     SimTime at;
     uint32_t number;
-} Scrape;
+} MetricHistoryScrape;
 
 struct MetricHistory {
     SimMetrics *metrics;
@@ -46,9 +46,9 @@ metric_history_new(SimMetrics *metrics, SimCold *cold)
 
     self->metrics = metrics;
     self->interval = self->next_scrape = SCRAPE_INTERVAL;
-    self->scrapes = g_array_new(FALSE, FALSE, sizeof(Scrape));
-    self->points = sim_log_new(cold, sizeof(Point));
-    self->chains = g_array_new(FALSE, FALSE, sizeof(Chain));
+    self->scrapes = g_array_new(FALSE, FALSE, sizeof(MetricHistoryScrape));
+    self->points = sim_log_new(cold, sizeof(MetricHistoryPoint));
+    self->chains = g_array_new(FALSE, FALSE, sizeof(MetricHistoryChain));
     self->awake = g_ptr_array_new();
     return self;
 }
@@ -71,18 +71,18 @@ metric_history_next_scrape(const MetricHistory *self)
     return self->next_scrape;
 }
 
-static Point *
+static MetricHistoryPoint *
 point_at(const MetricHistory *self, uint32_t index)
 {
-    return index == NO_POINT ? NULL : &sim_log_index(self->points, Point, index);
+    return index == NO_POINT ? NULL : &sim_log_index(self->points, MetricHistoryPoint, index);
 }
 
 static void
-keep(MetricHistory *self, Chain *chain, const SimSeries *series)
+metric_history_keep(MetricHistory *self, MetricHistoryChain *chain, const SimSeries *series)
 {
-    Point *last = point_at(self, chain->last);
+    MetricHistoryPoint *last = point_at(self, chain->last);
     uint32_t index = self->points->len;
-    Point point = {series->sum, series->count, self->n_scrapes, NO_POINT};
+    MetricHistoryPoint point = {series->sum, series->count, self->n_scrapes, NO_POINT};
 
     if (last == NULL && !sim_series_is_told(series, series->sum))
         return;
@@ -93,7 +93,7 @@ keep(MetricHistory *self, Chain *chain, const SimSeries *series)
     else
         chain->first = index;
     chain->last = index;
-    *(Point *)sim_log_append(self->points) = point;
+    *(MetricHistoryPoint *)sim_log_append(self->points) = point;
 }
 
 /* Removes every second scrape: those at odd multiples of the interval. Their points stay, because
@@ -105,9 +105,9 @@ thin_out(MetricHistory *self)
 
     self->interval *= 2;
     for (unsigned i = 0; i < self->scrapes->len; i++) {
-        const Scrape *scrape = &g_array_index(self->scrapes, Scrape, i);
+        const MetricHistoryScrape *scrape = &g_array_index(self->scrapes, MetricHistoryScrape, i);
         if (scrape->at % self->interval == 0)
-            g_array_index(self->scrapes, Scrape, n++) = *scrape;
+            g_array_index(self->scrapes, MetricHistoryScrape, n++) = *scrape;
     }
     g_array_set_size(self->scrapes, n);
 }
@@ -116,15 +116,16 @@ thin_out(MetricHistory *self)
 static void
 find_awake(MetricHistory *self)
 {
-    static const Chain fresh = {NO_POINT, NO_POINT, TRUE};
+    static const MetricHistoryChain fresh = {NO_POINT, NO_POINT, TRUE};
     const GPtrArray *all = sim_metrics_all(self->metrics);
     GPtrArray *woken = sim_metrics_woken(self->metrics);
 
     for (unsigned i = 0; i < woken->len; i++) {
         SimSeries *series = woken->pdata[i];
-        Chain *chain = series->number < self->chains->len
-                           ? &g_array_index(self->chains, Chain, series->number)
-                           : NULL;
+        MetricHistoryChain *chain =
+            series->number < self->chains->len
+                ? &g_array_index(self->chains, MetricHistoryChain, series->number)
+                : NULL;
         if (chain == NULL || chain->is_awake)
             continue;
         chain->is_awake = TRUE;
@@ -140,15 +141,16 @@ find_awake(MetricHistory *self)
 void
 metric_history_scrape(MetricHistory *self)
 {
-    Scrape scrape = {self->next_scrape, self->n_scrapes};
+    MetricHistoryScrape scrape = {self->next_scrape, self->n_scrapes};
     unsigned n_awake = 0;
 
     sim_metrics_collect(self->metrics, scrape.at);
     find_awake(self);
     for (unsigned i = 0; i < self->awake->len; i++) {
         SimSeries *series = self->awake->pdata[i];
-        Chain *chain = &g_array_index(self->chains, Chain, series->number);
-        keep(self, chain, series);
+        MetricHistoryChain *chain =
+            &g_array_index(self->chains, MetricHistoryChain, series->number);
+        metric_history_keep(self, chain, series);
         chain->is_awake = !series->rests;
         if (chain->is_awake)
             self->awake->pdata[n_awake++] = series;
@@ -168,7 +170,7 @@ metric_history_scrape(MetricHistory *self)
 typedef struct {
     GString *text;
     gsize value_at; /* where the value begins */
-} Line;
+} MetricHistoryLine;
 
 #define LINES_MAX 3 /* lines of a series at one scrape */
 
@@ -178,9 +180,9 @@ typedef struct {
     GPtrArray *times; /* of char * (owned), for each remaining scrape: its timestamp and the end of
                          the line */
     const SimFamily *family; /* family of the last header; NULL: none */
-    Line lines[LINES_MAX];
+    MetricHistoryLine lines[LINES_MAX];
     unsigned n_lines;
-} Writer;
+} MetricHistoryWriter;
 
 /* OpenMetrics names counters without _total, and their samples with it. */
 static int
@@ -194,9 +196,12 @@ length_of_name(const SimFamily *family)
 }
 
 static void
-begin_line(Writer *writer, const SimSeries *series, const char *suffix, const char *extra)
+begin_line(MetricHistoryWriter *writer,
+           const SimSeries *series,
+           const char *suffix,
+           const char *extra)
 {
-    Line *line = &writer->lines[writer->n_lines++];
+    MetricHistoryLine *line = &writer->lines[writer->n_lines++];
     const SimFamily *family = series->family;
 
     g_string_printf(line->text, "%.*s%s{%s%s} ", length_of_name(family), family->name, suffix,
@@ -205,7 +210,7 @@ begin_line(Writer *writer, const SimSeries *series, const char *suffix, const ch
 }
 
 static void
-begin_series(Writer *writer, const SimSeries *series)
+begin_series(MetricHistoryWriter *writer, const SimSeries *series)
 {
     writer->n_lines = 0;
     switch (series->family->type) {
@@ -226,10 +231,10 @@ begin_series(Writer *writer, const SimSeries *series)
 
 /* The sum is in the last line. */
 static void
-set_values(Writer *writer, const SimSeries *series, const Point *point)
+set_values(MetricHistoryWriter *writer, const SimSeries *series, const MetricHistoryPoint *point)
 {
     for (unsigned i = 0; i < writer->n_lines; i++) {
-        Line *line = &writer->lines[i];
+        MetricHistoryLine *line = &writer->lines[i];
         g_string_truncate(line->text, line->value_at);
         sim_metrics_append_number(line->text, i + 1 < writer->n_lines
                                                   ? (double)point->count
@@ -239,7 +244,7 @@ set_values(Writer *writer, const SimSeries *series, const Point *point)
 
 /* Writes the header before a family's first sample: a family without samples has none (MET-161). */
 static void
-append_header(Writer *writer, const SimFamily *family)
+append_header(MetricHistoryWriter *writer, const SimFamily *family)
 {
     int length = length_of_name(family);
 
@@ -249,18 +254,20 @@ append_header(Writer *writer, const SimFamily *family)
 }
 
 static void
-append_samples(Writer *writer, const SimSeries *series)
+append_samples(MetricHistoryWriter *writer, const SimSeries *series)
 {
     const MetricHistory *self = writer->history;
-    const Chain *chain = series->number < self->chains->len
-                             ? &g_array_index(self->chains, Chain, series->number)
-                             : NULL;
-    const Point *point = NULL, *next = chain == NULL ? NULL : point_at(self, chain->first);
+    const MetricHistoryChain *chain =
+        series->number < self->chains->len
+            ? &g_array_index(self->chains, MetricHistoryChain, series->number)
+            : NULL;
+    const MetricHistoryPoint *point = NULL,
+                             *next = chain == NULL ? NULL : point_at(self, chain->first);
 
     begin_series(writer, series);
     for (unsigned i = 0; i < self->scrapes->len; i++) {
-        const Scrape *scrape = &g_array_index(self->scrapes, Scrape, i);
-        const Point *before = point;
+        const MetricHistoryScrape *scrape = &g_array_index(self->scrapes, MetricHistoryScrape, i);
+        const MetricHistoryPoint *before = point;
         for (; next != NULL && next->scrape <= scrape->number; next = point_at(self, next->next))
             point = next;
         if (point == NULL || !sim_series_is_told(series, point->sum))
@@ -278,13 +285,13 @@ append_samples(Writer *writer, const SimSeries *series)
 }
 
 static void
-writer_init(Writer *writer, int64_t epoch_s)
+writer_init(MetricHistoryWriter *writer, int64_t epoch_s)
 {
     const MetricHistory *history = writer->history;
 
     writer->times = g_ptr_array_new_with_free_func(g_free);
     for (unsigned i = 0; i < history->scrapes->len; i++) {
-        SimTime at = g_array_index(history->scrapes, Scrape, i).at;
+        SimTime at = g_array_index(history->scrapes, MetricHistoryScrape, i).at;
         g_ptr_array_add(writer->times,
                         g_strdup_printf(" %" G_GINT64_FORMAT ".%03d\n", epoch_s + at / SIM_SECOND,
                                         (int)(at % SIM_SECOND / SIM_MS)));
@@ -294,7 +301,7 @@ writer_init(Writer *writer, int64_t epoch_s)
 }
 
 static void
-writer_clear(Writer *writer)
+writer_clear(MetricHistoryWriter *writer)
 {
     g_ptr_array_unref(writer->times);
     for (unsigned i = 0; i < LINES_MAX; i++)
@@ -305,7 +312,7 @@ void
 metric_history_append(const MetricHistory *self, int64_t epoch_s, ResultFile *file)
 {
     g_autoptr(GPtrArray) sorted = sim_metrics_sorted(self->metrics);
-    Writer writer = {.history = self, .text = file->text};
+    MetricHistoryWriter writer = {.history = self, .text = file->text};
 
     writer_init(&writer, epoch_s);
     for (unsigned i = 0; i < sorted->len; i++) {

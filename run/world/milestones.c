@@ -20,12 +20,12 @@ typedef struct {
     uint32_t previous; /* as in Milestone, like the following */
     uint16_t incarnation;
     uint8_t kind, code;
-} Entry;
+} MilestonesEntry;
 
 typedef struct {
     SimCauseId *causes; /* cause of each entry; NULL: no log of causes is kept */
-    Entry entries[BLOCK_LENGTH];
-} Block;
+    MilestonesEntry entries[BLOCK_LENGTH];
+} MilestonesBlock;
 
 struct Milestones {
     SimCold *cold; /* (borrowed) (nullable): of the log */
@@ -81,23 +81,23 @@ object_kind_of(MilestoneKind kind)
                                                      : KIND_VOLUME_SNAPSHOT;
 }
 
-static Block *
+static MilestonesBlock *
 block_of(const Milestones *self, unsigned i)
 {
     return self->blocks->pdata[i / BLOCK_LENGTH];
 }
 
-static Entry *
+static MilestonesEntry *
 log_append(Milestones *self, SimCauseId cause)
 {
     unsigned at = self->n_milestones % BLOCK_LENGTH;
 
     if (at == 0) {
-        Block *new_block = sim_cold_take(self->cold, sizeof(Block));
+        MilestonesBlock *new_block = sim_cold_take(self->cold, sizeof(MilestonesBlock));
         new_block->causes = NULL;
         g_ptr_array_add(self->blocks, new_block);
     }
-    Block *block = block_of(self, self->n_milestones++);
+    MilestonesBlock *block = block_of(self, self->n_milestones++);
     if (cause != 0 && block->causes == NULL)
         block->causes = memset(sim_cold_take(self->cold, CAUSES_SIZE), 0, CAUSES_SIZE);
     if (block->causes != NULL)
@@ -132,7 +132,7 @@ add_with_code(Milestones *self,
 {
     uint32_t *head = chain_head(self, object);
 
-    *log_append(self, cause) = (Entry){
+    *log_append(self, cause) = (MilestonesEntry){
         .at = at,
         .slot = object->slot,
         .node = number_node(self, node),
@@ -146,7 +146,7 @@ add_with_code(Milestones *self,
 }
 
 static void
-add(Milestones *self, MilestoneKind kind, const ObjectKey *object, const char *node)
+milestones_add(Milestones *self, MilestoneKind kind, const ObjectKey *object, const char *node)
 {
     gboolean is_old = api_server_is_importing(self->api);
 
@@ -166,11 +166,11 @@ see_end(Milestones *self,
     const Object *object = before != NULL ? before : after;
 
     if (after != NULL && object_is_deleted(after) && (before == NULL || !object_is_deleted(before)))
-        add(self, deleted, object->key, NULL);
+        milestones_add(self, deleted, object->key, NULL);
     else if (after == NULL && !object_is_deleted(before)) /* nothing blocked the pod */
-        add(self, deleted, object->key, NULL);
+        milestones_add(self, deleted, object->key, NULL);
     if (after == NULL)
-        add(self, gone, object->key, NULL);
+        milestones_add(self, gone, object->key, NULL);
 }
 
 static gboolean
@@ -198,12 +198,12 @@ see_growth(Milestones *self, const Claim *before, const Claim *after)
     if (before == NULL || before->phase != CLAIM_BOUND)
         return;
     if (after->request_bytes > before->request_bytes)
-        add(self, MILESTONE_CLAIM_EXPANSION_ASKED, key, NULL);
+        milestones_add(self, MILESTONE_CLAIM_EXPANSION_ASKED, key, NULL);
     if (after->resize_status != before->resize_status &&
         g_strcmp0(after->resize_status, "NodeResizePending") == 0)
-        add(self, MILESTONE_CLAIM_NODE_AWAITED, key, NULL);
+        milestones_add(self, MILESTONE_CLAIM_NODE_AWAITED, key, NULL);
     if (after->capacity_bytes > before->capacity_bytes)
-        add(self, MILESTONE_CLAIM_EXPANDED, key, NULL);
+        milestones_add(self, MILESTONE_CLAIM_EXPANDED, key, NULL);
 }
 
 /* Releases before 1.23 write only the beta annotation. */
@@ -219,10 +219,10 @@ static void
 see_annotations(Milestones *self, const Object *before, const Object *after)
 {
     if (annotation_appeared(before, after, ANNOTATION_SELECTED_NODE))
-        add(self, MILESTONE_CLAIM_SELECTED, after->key,
-            object_annotation(after, ANNOTATION_SELECTED_NODE));
+        milestones_add(self, MILESTONE_CLAIM_SELECTED, after->key,
+                       object_annotation(after, ANNOTATION_SELECTED_NODE));
     if (provisioner_was_asked(before, after))
-        add(self, MILESTONE_CLAIM_ANNOTATED, after->key, NULL);
+        milestones_add(self, MILESTONE_CLAIM_ANNOTATED, after->key, NULL);
 }
 
 static gboolean
@@ -234,24 +234,24 @@ has_source(const Claim *claim)
 }
 
 static void
-see_claim(Milestones *self, const Claim *before, const Claim *after)
+milestones_see_claim(Milestones *self, const Claim *before, const Claim *after)
 {
     const Object *old = before == NULL ? NULL : &before->meta;
 
     if (after != NULL) {
         const ObjectKey *key = after->meta.key;
         if (before == NULL)
-            add(self, MILESTONE_CLAIM_CREATED, key, NULL);
+            milestones_add(self, MILESTONE_CLAIM_CREATED, key, NULL);
         if (before == NULL && has_source(after))
-            add(self, MILESTONE_CLAIM_SOURCE_NAMED, key, NULL);
+            milestones_add(self, MILESTONE_CLAIM_SOURCE_NAMED, key, NULL);
         if (old == NULL || old->annotations != after->meta.annotations)
             see_annotations(self, old, &after->meta);
         if (after->phase == CLAIM_BOUND && (before == NULL || before->phase != CLAIM_BOUND)) {
             remember_volume_of(self, after);
-            add(self, MILESTONE_CLAIM_BOUND, key, NULL);
+            milestones_add(self, MILESTONE_CLAIM_BOUND, key, NULL);
         }
         if (after->phase == CLAIM_LOST && (before == NULL || before->phase != CLAIM_LOST))
-            add(self, MILESTONE_CLAIM_LOST, key, NULL);
+            milestones_add(self, MILESTONE_CLAIM_LOST, key, NULL);
         see_growth(self, before, after);
     }
     see_end(self, old, after == NULL ? NULL : &after->meta, MILESTONE_CLAIM_DELETED,
@@ -259,27 +259,27 @@ see_claim(Milestones *self, const Claim *before, const Claim *after)
 }
 
 static void
-see_volume(Milestones *self, const Volume *before, const Volume *after)
+milestones_see_volume(Milestones *self, const Volume *before, const Volume *after)
 {
     if (after != NULL) {
         ObjectKey *key = (ObjectKey *)after->meta.key;
         if (before == NULL) {
-            add(self, MILESTONE_VOLUME_CREATED, key, NULL);
+            milestones_add(self, MILESTONE_VOLUME_CREATED, key, NULL);
             volume_names_add(self->names, after);
         }
         if (after->phase == VOLUME_BOUND && (before == NULL || before->phase != VOLUME_BOUND))
-            add(self, MILESTONE_VOLUME_BOUND, key, NULL);
+            milestones_add(self, MILESTONE_VOLUME_BOUND, key, NULL);
         if (after->phase == VOLUME_RELEASED && (before == NULL || before->phase != VOLUME_RELEASED))
-            add(self, MILESTONE_VOLUME_RELEASED, key, NULL);
+            milestones_add(self, MILESTONE_VOLUME_RELEASED, key, NULL);
         if (before != NULL && after->capacity_bytes > before->capacity_bytes)
-            add(self, MILESTONE_VOLUME_GROWN, key, NULL);
+            milestones_add(self, MILESTONE_VOLUME_GROWN, key, NULL);
     }
     see_end(self, before == NULL ? NULL : &before->meta, after == NULL ? NULL : &after->meta,
             MILESTONE_VOLUME_DELETED, MILESTONE_VOLUME_GONE);
 }
 
 static void
-add_pod(Milestones *self, const Pod *pod)
+milestones_add_pod(Milestones *self, const Pod *pod)
 {
     const ObjectKey *key = pod->meta.key;
 
@@ -295,30 +295,30 @@ add_pod(Milestones *self, const Pod *pod)
 }
 
 static void
-see_pod(Milestones *self, const Pod *before, const Pod *after)
+milestones_see_pod(Milestones *self, const Pod *before, const Pod *after)
 {
     const PodPhase old_phase = before == NULL ? POD_PENDING : before->phase;
 
     if (after != NULL) {
         const ObjectKey *key = after->meta.key;
         if (before == NULL) {
-            add_pod(self, after);
-            add(self, MILESTONE_POD_CREATED, key, NULL);
+            milestones_add_pod(self, after);
+            milestones_add(self, MILESTONE_POD_CREATED, key, NULL);
         }
         if (after->scheduled.status == CONDITION_FALSE &&
             (before == NULL || before->scheduled.status != CONDITION_FALSE))
-            add(self, MILESTONE_POD_UNSCHEDULABLE, key, NULL);
+            milestones_add(self, MILESTONE_POD_UNSCHEDULABLE, key, NULL);
         if (after->node_name != NULL && (before == NULL || before->node_name == NULL))
-            add(self, MILESTONE_POD_SCHEDULED, key, after->node_name);
+            milestones_add(self, MILESTONE_POD_SCHEDULED, key, after->node_name);
         if (after->phase == POD_RUNNING && old_phase != POD_RUNNING)
-            add(self, MILESTONE_POD_RUNNING, key, after->node_name);
+            milestones_add(self, MILESTONE_POD_RUNNING, key, after->node_name);
         if (pod_is_ready(after) && (before == NULL || !pod_is_ready(before)))
-            add(self, MILESTONE_POD_READY, key, after->node_name);
+            milestones_add(self, MILESTONE_POD_READY, key, after->node_name);
         if (before != NULL && pod_is_ready(before) && !pod_is_ready(after) &&
             !pod_is_terminal(after))
-            add(self, MILESTONE_POD_NOT_READY, key, after->node_name);
+            milestones_add(self, MILESTONE_POD_NOT_READY, key, after->node_name);
         if (pod_is_terminal(after) && (before == NULL || !pod_is_terminal(before)))
-            add(self, MILESTONE_POD_STOPPED, key, after->node_name);
+            milestones_add(self, MILESTONE_POD_STOPPED, key, after->node_name);
     }
     see_end(self, before == NULL ? NULL : &before->meta, after == NULL ? NULL : &after->meta,
             MILESTONE_POD_DELETED, MILESTONE_POD_GONE);
@@ -327,11 +327,11 @@ see_pod(Milestones *self, const Pod *before, const Pod *after)
 static void
 see_pulled(void *data, const Object *pod)
 {
-    add(data, MILESTONE_POD_PULLED, pod->key, POD_CONST(pod)->node_name);
+    milestones_add(data, MILESTONE_POD_PULLED, pod->key, POD_CONST(pod)->node_name);
 }
 
 static void
-see_attachment(Milestones *self, const Attachment *before, const Attachment *after)
+milestones_see_attachment(Milestones *self, const Attachment *before, const Attachment *after)
 {
     const Attachment *any = after != NULL ? after : before;
 
@@ -339,18 +339,18 @@ see_attachment(Milestones *self, const Attachment *before, const Attachment *aft
     if (volume == NULL)
         return;
     if (before == NULL)
-        add(self, MILESTONE_VOLUME_ATTACH_REQUESTED, volume, any->node_name);
+        milestones_add(self, MILESTONE_VOLUME_ATTACH_REQUESTED, volume, any->node_name);
     if (after != NULL && after->attached && (before == NULL || !before->attached))
-        add(self, MILESTONE_VOLUME_ATTACHED, volume, any->node_name);
+        milestones_add(self, MILESTONE_VOLUME_ATTACHED, volume, any->node_name);
     gboolean was_deleted = before != NULL && object_is_deleted(&before->meta);
     if (!was_deleted && (after == NULL || object_is_deleted(&after->meta)))
-        add(self, MILESTONE_VOLUME_DETACH_REQUESTED, volume, any->node_name);
+        milestones_add(self, MILESTONE_VOLUME_DETACH_REQUESTED, volume, any->node_name);
     if (after == NULL)
-        add(self, MILESTONE_VOLUME_DETACHED, volume, any->node_name);
+        milestones_add(self, MILESTONE_VOLUME_DETACHED, volume, any->node_name);
 }
 
 static gboolean
-list_has(const StringList *list, const char *name)
+milestones_list_has(const StringList *list, const char *name)
 {
     for (unsigned i = 0; list != NULL && i < list->n_items; i++) {
         if (strings_same(list->items[i], name))
@@ -368,16 +368,16 @@ see_list(Milestones *self,
          MilestoneKind kind)
 {
     for (unsigned i = 0; has != NULL && i < has->n_items; i++) {
-        if (list_has(has_not, has->items[i]))
+        if (milestones_list_has(has_not, has->items[i]))
             continue;
         const ObjectKey *volume = volume_names_of_unique_name(self->names, has->items[i]);
         if (volume != NULL)
-            add(self, kind, volume, node);
+            milestones_add(self, kind, volume, node);
     }
 }
 
 static void
-see_node(Milestones *self, const Node *before, const Node *after)
+milestones_see_node(Milestones *self, const Node *before, const Node *after)
 {
     if (before == NULL || after == NULL)
         return;
@@ -403,7 +403,7 @@ see_snapshot(Milestones *self, const VolumeSnapshot *before, const VolumeSnapsho
         const ObjectKey *key = after->meta.key;
         if (before == NULL) {
             char uid[OBJECT_UID_BUFFER];
-            add(self, MILESTONE_SNAPSHOT_CREATED, key, NULL);
+            milestones_add(self, MILESTONE_SNAPSHOT_CREATED, key, NULL);
             pointer_map_set(&self->by_uid,
                             strings_intern(objects_strings(self->objects),
                                            object_uid_format(after->meta.uid, uid)),
@@ -411,7 +411,7 @@ see_snapshot(Milestones *self, const VolumeSnapshot *before, const VolumeSnapsho
         }
         if (after->readiness == SNAPSHOT_READY &&
             (before == NULL || before->readiness != SNAPSHOT_READY))
-            add(self, MILESTONE_SNAPSHOT_READY, key, NULL);
+            milestones_add(self, MILESTONE_SNAPSHOT_READY, key, NULL);
     }
     see_end(self, before == NULL ? NULL : &before->meta, after == NULL ? NULL : &after->meta,
             MILESTONE_SNAPSHOT_DELETED, MILESTONE_SNAPSHOT_GONE);
@@ -426,13 +426,13 @@ see_content(Milestones *self, const SnapshotContent *before, const SnapshotConte
     const ObjectKey *snapshot = objects_key(self->objects, KIND_VOLUME_SNAPSHOT,
                                             after->snapshot.namespace, after->snapshot.name);
     if (before == NULL)
-        add(self, MILESTONE_SNAPSHOT_CONTENT_CREATED, snapshot, NULL);
+        milestones_add(self, MILESTONE_SNAPSHOT_CONTENT_CREATED, snapshot, NULL);
     if (after->handle != NULL && (before == NULL || before->handle == NULL))
-        add(self, MILESTONE_SNAPSHOT_TAKEN, snapshot, NULL);
+        milestones_add(self, MILESTONE_SNAPSHOT_TAKEN, snapshot, NULL);
 }
 
 static void
-see_write(void *data, const Object *before, const Object *after)
+milestones_see_write(void *data, const Object *before, const Object *after)
 {
     Milestones *self = data;
 
@@ -442,19 +442,19 @@ see_write(void *data, const Object *before, const Object *after)
         self->last_change = sim_now(self->sim);
     switch ((int)kind) {
     case KIND_POD:
-        see_pod(self, (const Pod *)before, (const Pod *)after);
+        milestones_see_pod(self, (const Pod *)before, (const Pod *)after);
         break;
     case KIND_CLAIM:
-        see_claim(self, (const Claim *)before, (const Claim *)after);
+        milestones_see_claim(self, (const Claim *)before, (const Claim *)after);
         break;
     case KIND_VOLUME:
-        see_volume(self, (const Volume *)before, (const Volume *)after);
+        milestones_see_volume(self, (const Volume *)before, (const Volume *)after);
         break;
     case KIND_ATTACHMENT:
-        see_attachment(self, (const Attachment *)before, (const Attachment *)after);
+        milestones_see_attachment(self, (const Attachment *)before, (const Attachment *)after);
         break;
     case KIND_NODE:
-        see_node(self, (const Node *)before, (const Node *)after);
+        milestones_see_node(self, (const Node *)before, (const Node *)after);
         break;
     case KIND_VOLUME_SNAPSHOT:
         see_snapshot(self, (const VolumeSnapshot *)before, (const VolumeSnapshot *)after);
@@ -541,12 +541,12 @@ add_in_process(const DriverWatch *watch,
 
     if (request->is_in_process && (request->method == CSI_CONTROLLER_PUBLISH_VOLUME ||
                                    request->method == CSI_CONTROLLER_UNPUBLISH_VOLUME))
-        add(self, request->method == CSI_CONTROLLER_PUBLISH_VOLUME ? attach : detach, object,
-            request->node_id);
+        milestones_add(self, request->method == CSI_CONTROLLER_PUBLISH_VOLUME ? attach : detach,
+                       object, request->node_id);
 }
 
 static void
-call_started(void *data, const CsiCallRecord *record)
+milestones_call_started(void *data, const CsiCallRecord *record)
 {
     const DriverWatch *watch = data;
     const CsiRequest *request = record->request;
@@ -561,7 +561,7 @@ call_started(void *data, const CsiCallRecord *record)
 }
 
 static void
-call_answered(void *data, const CsiCallRecord *record)
+milestones_call_answered(void *data, const CsiCallRecord *record)
 {
     const DriverWatch *watch = data;
     const CsiRequest *request = record->request;
@@ -580,7 +580,8 @@ void
 milestones_watch_driver(Milestones *self, CsiDriver *driver)
 {
     DriverWatch *watch = g_new0(DriverWatch, 1);
-    CsiObserver observer = {.started = call_started, .answered = call_answered, .data = watch};
+    CsiObserver observer = {
+        .started = milestones_call_started, .answered = milestones_call_answered, .data = watch};
 
     watch->milestones = self;
     watch->volumes = volume_names_add_driver(self->names, csi_driver_name(driver));
@@ -606,7 +607,7 @@ milestones_new(Cluster *cluster, Sim *sim, Objects *objects)
     self->drivers = g_ptr_array_new_with_free_func(g_free);
     for (unsigned i = 0; i < N_KINDS; i++)
         self->last[i] = self->last_pods;
-    api_server_observe(cluster_api(cluster), see_write, self);
+    api_server_observe(cluster_api(cluster), milestones_see_write, self);
     cluster_watch_pulls(cluster, see_pulled, self);
     return self;
 }
@@ -624,7 +625,7 @@ milestones_free(Milestones *self)
     for (unsigned i = 0; i < N_KINDS; i++)
         sim_slots_clear(&self->last[i]);
     for (unsigned i = 0; i < self->blocks->len; i++) {
-        sim_cold_give(self->cold, ((Block *)self->blocks->pdata[i])->causes);
+        sim_cold_give(self->cold, ((MilestonesBlock *)self->blocks->pdata[i])->causes);
         sim_cold_give(self->cold, self->blocks->pdata[i]);
     }
     g_ptr_array_unref(self->blocks);
@@ -649,8 +650,8 @@ milestones_count(const Milestones *self)
 static inline Milestone
 unpack(const Milestones *self, unsigned i, const ObjectKey *object)
 {
-    const Block *block = block_of(self, i);
-    const Entry *entry = &block->entries[i % BLOCK_LENGTH];
+    const MilestonesBlock *block = block_of(self, i);
+    const MilestonesEntry *entry = &block->entries[i % BLOCK_LENGTH];
 
     return (Milestone){
         .object = object != NULL

@@ -4,7 +4,7 @@
 #include "models/api/workload.h"
 
 static uint32_t
-number(Readiness *self, const void *key, const ReadinessWorkload *workload)
+readiness_number(Readiness *self, const void *key, const ReadinessWorkload *workload)
 {
     uint32_t found = GPOINTER_TO_UINT(g_hash_table_lookup(self->number_of, key));
 
@@ -19,7 +19,7 @@ number(Readiness *self, const void *key, const ReadinessWorkload *workload)
 static uint32_t
 number_of_key(Readiness *self, const ObjectKey *key)
 {
-    return number(self, key, &(ReadinessWorkload){key, key->namespace});
+    return readiness_number(self, key, &(ReadinessWorkload){key, key->namespace});
 }
 
 /* ---- Workloads ---- */
@@ -66,7 +66,7 @@ workload_of_pod(Readiness *self, const Object *pod, uint32_t *workload)
 
     if (owner == NULL) {
         const char *namespace = pod->key->namespace;
-        *workload = number(self, namespace, &(ReadinessWorkload){NULL, namespace});
+        *workload = readiness_number(self, namespace, &(ReadinessWorkload){NULL, namespace});
         return TRUE;
     }
     if (owner->key == NULL)
@@ -91,7 +91,7 @@ seen_of(const Pod *pod)
 }
 
 static void
-see_pod(Readiness *self, const Pod *before, const Pod *after)
+readiness_see_pod(Readiness *self, const Pod *before, const Pod *after)
 {
     const Pod *any = after != NULL ? after : before;
     uint8_t seen = seen_of(after);
@@ -109,7 +109,7 @@ see_pod(Readiness *self, const Pod *before, const Pod *after)
 }
 
 static void
-see_node(Readiness *self, const Node *before, const Node *after)
+readiness_see_node(Readiness *self, const Node *before, const Node *after)
 {
     gboolean was = before == NULL || before->ready.status == CONDITION_TRUE;
     gboolean is = after != NULL && after->ready.status == CONDITION_TRUE;
@@ -121,14 +121,14 @@ see_node(Readiness *self, const Node *before, const Node *after)
 }
 
 static void
-see_write(void *data, const Object *before, const Object *after)
+readiness_see_write(void *data, const Object *before, const Object *after)
 {
     const Object *any = after != NULL ? after : before;
 
     if (object_kind(any) == KIND_POD)
-        see_pod(data, (const Pod *)before, (const Pod *)after);
+        readiness_see_pod(data, (const Pod *)before, (const Pod *)after);
     else if (object_kind(any) == KIND_NODE)
-        see_node(data, (const Node *)before, (const Node *)after);
+        readiness_see_node(data, (const Node *)before, (const Node *)after);
     else if (workload_wanted(any) >= 0)
         see_workload(data, before, after);
 }
@@ -144,7 +144,7 @@ readiness_new(Cluster *cluster, Sim *sim)
     self->workloads = g_array_new(FALSE, FALSE, sizeof(ReadinessWorkload));
     self->number_of = g_hash_table_new(g_direct_hash, g_direct_equal);
     self->parents = g_hash_table_new(g_direct_hash, g_direct_equal);
-    api_server_observe(cluster_api(cluster), see_write, self);
+    api_server_observe(cluster_api(cluster), readiness_see_write, self);
     return self;
 }
 

@@ -18,7 +18,7 @@ typedef struct {
     gboolean is_known;  /* else it is to be filled in */
     SimTime deleted_at; /* of a volume's release; TIME_UNSET: none */
     SimTime seen_at;    /* of a pod's binding */
-} Past;
+} TelemetryPast;
 
 /* The labels of an API group's resource. */
 typedef struct {
@@ -79,13 +79,13 @@ struct Telemetry {
     CallSeries calls[CSI_N_METHODS];
 };
 
-static Past *
+static TelemetryPast *
 past_of(Telemetry *self, const ObjectKey *key)
 {
-    Past *past = sim_slots_place(&self->past[key->kind], key->slot);
+    TelemetryPast *past = sim_slots_place(&self->past[key->kind], key->slot);
 
     if (!past->is_known)
-        *past = (Past){TRUE, TIME_UNSET, TIME_UNSET};
+        *past = (TelemetryPast){TRUE, TIME_UNSET, TIME_UNSET};
     return past;
 }
 
@@ -263,7 +263,7 @@ count_for_controllers(const Telemetry *self, const ApiRequest *request, ApiCode 
 }
 
 static void
-request_answered(void *data, const ApiRequest *request, ApiCode code, SimTime arrived_at)
+telemetry_request_answered(void *data, const ApiRequest *request, ApiCode code, SimTime arrived_at)
 {
     Telemetry *self = data;
     ObjectKind kind = request->key->kind;
@@ -283,7 +283,7 @@ request_answered(void *data, const ApiRequest *request, ApiCode code, SimTime ar
 }
 
 static void
-event_written(void *data, const ApiEventWrite *write, SimTime responds_at)
+telemetry_event_written(void *data, const ApiEventWrite *write, SimTime responds_at)
 {
     Telemetry *self = data;
     ApiVerb verb = write->index == API_NEW_EVENT ? API_CREATE : API_PATCH;
@@ -336,7 +336,7 @@ volume_written(Telemetry *self, const Volume *before, const Volume *after)
 {
     const Volume *any = after != NULL ? after : before;
     const char *driver = object_annotation(&any->meta, ANNOTATION_PROVISIONED_BY);
-    Past *past = past_of(self, any->meta.key);
+    TelemetryPast *past = past_of(self, any->meta.key);
     SimTime now = sim_now(self->sim);
 
     if (driver == NULL)
@@ -369,7 +369,7 @@ pod_written(Telemetry *self, const Pod *before, const Pod *after)
 {
     if (after == NULL || after->node_name == NULL)
         return;
-    Past *past = past_of(self, after->meta.key);
+    TelemetryPast *past = past_of(self, after->meta.key);
     SimTime now = sim_now(self->sim);
     if (before == NULL || before->node_name == NULL)
         past->seen_at = now;
@@ -429,7 +429,7 @@ object_written(void *data, const Object *before, const Object *after)
 /* ---- Drivers ---- */
 
 static void
-call_started(void *data, const CsiCallRecord *record)
+telemetry_call_started(void *data, const CsiCallRecord *record)
 {
     Telemetry *self = data;
     const CsiRequest *request = record->request;
@@ -468,7 +468,7 @@ sidecar_of(CsiMethod method)
 }
 
 static void
-call_answered(void *data, const CsiCallRecord *record)
+telemetry_call_answered(void *data, const CsiCallRecord *record)
 {
     Telemetry *self = data;
     CsiMethod method = record->request->method;
@@ -492,7 +492,8 @@ call_answered(void *data, const CsiCallRecord *record)
 void
 telemetry_watch_driver(Telemetry *self, CsiDriver *driver)
 {
-    CsiObserver observer = {.started = call_started, .answered = call_answered, .data = self};
+    CsiObserver observer = {
+        .started = telemetry_call_started, .answered = telemetry_call_answered, .data = self};
 
     if (self != NULL)
         csi_driver_add_observer(driver, &observer);
@@ -526,7 +527,7 @@ count_others(Telemetry *self, const ApiServer *api)
 }
 
 static void
-collect(void *data)
+telemetry_collect(void *data)
 {
     /* Collectors of several programs add up these. */
     static const unsigned added_up[] = {
@@ -607,7 +608,7 @@ telemetry_new(Cluster *cluster, Sim *sim, Objects *objects)
     self->objects = objects;
     self->metrics = metrics;
     for (unsigned i = 0; i < N_KINDS; i++)
-        self->past[i] = (SimSlots){.cold = sim_cold(sim), .element_size = sizeof(Past)};
+        self->past[i] = (SimSlots){.cold = sim_cold(sim), .element_size = sizeof(TelemetryPast)};
     self->class_of_volume = g_hash_table_new(g_str_hash, g_str_equal);
     self->started = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     self->history = metric_history_new(metrics, sim_cold(sim));
@@ -622,10 +623,10 @@ telemetry_new(Cluster *cluster, Sim *sim, Objects *objects)
                        api_time_unix(sim_start(sim), 0) / SIM_SECOND);
     for (unsigned i = 0; i < G_N_ELEMENTS(scalars); i++)
         (void)metric_series(metrics, scalars[i], manager, NULL);
-    sim_metrics_add_collector(metrics, collect, self);
+    sim_metrics_add_collector(metrics, telemetry_collect, self);
     api_server_observe(cluster_api(cluster), object_written, self);
-    api_server_observe_requests(cluster_api(cluster), request_answered, self);
-    api_server_observe_events(cluster_api(cluster), event_written, self);
+    api_server_observe_requests(cluster_api(cluster), telemetry_request_answered, self);
+    api_server_observe_events(cluster_api(cluster), telemetry_event_written, self);
     return self;
 }
 

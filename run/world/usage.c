@@ -23,7 +23,7 @@ tell_driver(const Run *self, const Claim *claim)
 }
 
 static void
-see_write(void *data, const Object *before, const Object *after)
+usage_see_write(void *data, const Object *before, const Object *after)
 {
     const char *text;
 
@@ -44,7 +44,7 @@ usage_begin(Run *self)
         const Object *claim = api_server_get(cluster_api(self->cluster),
                                              objects_key_at(self->objects, KIND_CLAIM, i));
         if (claim != NULL)
-            see_write(self, NULL, claim);
+            usage_see_write(self, NULL, claim);
     }
-    api_server_observe(cluster_api(self->cluster), see_write, self);
+    api_server_observe(cluster_api(self->cluster), usage_see_write, self);
 }

@@ -378,7 +378,7 @@ is_of_action(const ScenarioAction *action, const ObjectKey *key, unsigned resour
 }
 
 static gboolean
-is_wanted(const ScenarioAction *action, const Object *object)
+workload_is_wanted(const ScenarioAction *action, const Object *object)
 {
     if (action->one && strpbrk(action->name, "*?") != NULL && object_is_deleted(object))
         return FALSE;
@@ -408,7 +408,7 @@ find_targets(const Performer *self)
         ObjectKey *key = objects_key_at(self->run->objects, action->kind, slot);
         if (api_server_get(api, key) != NULL && is_of_action(action, key, resource) &&
             g_pattern_spec_match_string(pattern, key->name) &&
-            is_wanted(action, api_server_get(api, key)))
+            workload_is_wanted(action, api_server_get(api, key)))
             g_ptr_array_add(targets, key);
         if (action->one && targets->len == 1)
             break;
@@ -460,7 +460,7 @@ merge_patch(Object *object, const void *data)
 }
 
 static gboolean
-mark(Object *object, const void *data)
+workload_mark(Object *object, const void *data)
 {
     const Performer *self = data;
 
@@ -498,7 +498,7 @@ target_next(Performer *self)
         request.verb = API_EVICT;
     } else if (action->type != ACTION_DELETE) {
         request.verb = API_PATCH;
-        request.edit = mark;
+        request.edit = workload_mark;
         request.arg = self;
     }
     send(self, &request);

@@ -39,7 +39,7 @@ is_too_deep(const char *text, gsize length)
 }
 
 static void
-note_fault(
+body_note_fault(
     void *data, const YamlPosition *where, const char *path, const char *message, const char *hint)
 {
     char **fault = data;
@@ -56,7 +56,7 @@ read_yaml(const char *text, gsize length, char **fault)
 {
     g_autoptr(YamlPositions) positions = yaml_positions_new();
     g_autoptr(GPtrArray) documents = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
-    const YamlReport report = {note_fault, fault};
+    const YamlReport report = {body_note_fault, fault};
 
     if (yaml_read(positions, "body", text, length, &report, documents) && documents->len == 1)
         return json_incref(documents->pdata[0]);
@@ -76,7 +76,7 @@ refuse_type(void)
 
 /* Returns: (owned): NULL with @fault */
 static json_t *
-read_json(const ExchangeRequest *request, char **fault)
+body_read_json(const ExchangeRequest *request, char **fault)
 {
     json_error_t error;
     json_t *json =
@@ -167,7 +167,7 @@ body_read(const Exchange *exchange, const char *kind, json_t **refusal)
         json = read_yaml(request->body, request->length, &fault);
     else if (*type == '\0' || g_str_has_suffix(type, "json") || strcmp(type, "*/*") == 0 ||
              is_plain_curl(request))
-        json = read_json(request, &fault);
+        json = body_read_json(request, &fault);
     else
         *refusal = refuse_type();
     if (fault != NULL)

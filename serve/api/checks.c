@@ -42,7 +42,7 @@ typedef struct {
 } FaultNotes;
 
 static void
-note_fault(ApiParser *parser, const json_t *where, const char *message, const char *hint)
+checks_note_fault(ApiParser *parser, const json_t *where, const char *message, const char *hint)
 {
     const FaultNotes *notes = parser->data;
 
@@ -85,7 +85,7 @@ parser_for(const Target *target, Objects *objects, GString *path, FaultNotes *no
     const Run *run = target->api->options.run;
 
     return (ApiParser){.objects = objects,
-                       .report = note_fault,
+                       .report = checks_note_fault,
                        .data = notes,
                        .path = path,
                        .takes_others = TRUE,
@@ -108,7 +108,7 @@ write_check_object(const Target *target, const json_t *object, const json_t *old
     parser.report = note_old_fault;
     if (old != NULL)
         object_unref(check_with(target, &parser, old, NULL));
-    parser.report = note_fault;
+    parser.report = checks_note_fault;
     object_unref(check_with(target, &parser, object, old));
     if (target->row->custom != NULL)
         custom_check(json_path_get(target->row->custom, "schema.openAPIV3Schema"), object, "",

@@ -73,7 +73,7 @@ waits_for_idle(const ServeClock *self)
 
 /* Lets time pass up to @to, but not past the end. */
 static void
-pass(ServeClock *self, SimTime to)
+clock_pass(ServeClock *self, SimTime to)
 {
     SimTime end = end_of(self);
 
@@ -100,7 +100,7 @@ pass_slice(ServeClock *self, SimTime to)
         gint64 before = g_get_monotonic_time();
         if (MIN(to, next) >= RUN_NO_END || (waits_for_idle(self) && next > to))
             break;
-        pass(self, MIN(to, MAX(sim_time_add(now_of(self), self->slice), next)));
+        clock_pass(self, MIN(to, MAX(sim_time_add(now_of(self), self->slice), next)));
         gint64 took = g_get_monotonic_time() - before;
         if (took > SLICE_US)
             self->slice = MAX(self->slice / 2, 1);
@@ -121,7 +121,7 @@ pass_until_answered(ServeClock *self)
         SimTime next = next_of(self);
         if (next > limit_of(self) || next >= RUN_NO_END)
             break;
-        pass(self, next);
+        clock_pass(self, next);
     }
 }
 
@@ -169,7 +169,7 @@ goal_is_met(ServeClock *self)
 
 /* Whether the goal has nothing but a time. */
 static gboolean
-is_plain(const ClockGoal *goal)
+clock_is_plain(const ClockGoal *goal)
 {
     return goal->condition == NULL && !goal->one_event && !goal->one_write &&
            goal->one_decision == NULL;
@@ -192,7 +192,7 @@ seek(ServeClock *self)
     const ClockGoal *goal = &self->goal;
     gint64 begun = g_get_monotonic_time();
 
-    if (is_plain(goal)) {
+    if (clock_is_plain(goal)) {
         pass_slice(self, limit_of(self));
         if (now_of(self) >= goal->until || self->is_over || next_of(self) >= RUN_NO_END)
             reach(self, now_of(self) >= goal->until);
@@ -206,11 +206,11 @@ seek(ServeClock *self)
         }
         if (self->is_over || next > limit_of(self) || next >= RUN_NO_END) {
             if (goal->until < RUN_NO_END)
-                pass(self, goal->until);
-            reach(self, is_plain(goal) || goal->one_event);
+                clock_pass(self, goal->until);
+            reach(self, clock_is_plain(goal) || goal->one_event);
             return;
         }
-        pass(self, next);
+        clock_pass(self, next);
         if (goal->one_event) {
             reach(self, TRUE);
             return;
@@ -335,12 +335,12 @@ serve_clock_next_instant(ServeClock *self)
     Sim *sim = run_sim(self->run);
 
     if (self->speed > 0 && self->speed < SPEED_MAX && self->reached == NULL)
-        pass(self, due(self));
+        clock_pass(self, due(self));
     serve_clock_go_on(self);
     for (;;) {
         SimTime at = now_of(self) + 1;
         gboolean is_free = sim_next_event_at(sim) > at;
-        pass(self, at);
+        clock_pass(self, at);
         if (is_free)
             break;
     }
@@ -409,7 +409,7 @@ serve_clock_parse_speed(const char *text, double *speed)
 }
 
 static void
-see_write(void *data, const Object *before, const Object *after)
+clock_see_write(void *data, const Object *before, const Object *after)
 {
     (void)before;
     (void)after;
@@ -423,7 +423,7 @@ serve_clock_new(Run *run, double speed)
 
     *self = (ServeClock){
         .run = run, .speed = speed, .slice = SIM_MS, .slice_ends = G_MAXINT64, .end = SIM_TIME_MAX};
-    api_server_observe(cluster_api(run_cluster(run)), see_write, self);
+    api_server_observe(cluster_api(run_cluster(run)), clock_see_write, self);
     set_base(self);
     arm(self, 0);
     return self;

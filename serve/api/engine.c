@@ -13,7 +13,7 @@ cold_folder(void)
 }
 
 static gboolean
-go_on(void *data, SimTime now, uint64_t n_events)
+engine_go_on(void *data, SimTime now, uint64_t n_events)
 {
     const ServeEngine *self = data;
 
@@ -25,7 +25,7 @@ go_on(void *data, SimTime now, uint64_t n_events)
 static gboolean
 begin_run(ServeEngine *self, SimTime at, GError **error)
 {
-    const RunOptions options = {.progress = go_on,
+    const RunOptions options = {.progress = engine_go_on,
                                 .progress_data = self,
                                 .report_every = SERVE_REPORT_EVERY,
                                 .seed = self->scenario->seed,

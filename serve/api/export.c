@@ -35,21 +35,21 @@ typedef struct {
     gsize text_length;
     uint64_t next;
     unsigned story_next;
-} Recorder;
+} ExportRecorder;
 
 /* ---- Questions to the API, without a socket ---- */
 
 typedef struct {
     Exchange base; /* freed by exchange_unref() */
     GBytes *body;  /* (owned): the answer; NULL: none yet, or a refusal */
-} Question;
+} ExportQuestion;
 
 static void
 take_answer(Exchange *exchange, unsigned code, const char *content_type, GBytes *body)
 {
     (void)content_type;
     if (code == 200)
-        ((Question *)exchange)->body = g_bytes_ref(body);
+        ((ExportQuestion *)exchange)->body = g_bytes_ref(body);
 }
 
 static void
@@ -81,9 +81,9 @@ add_parameter(GHashTable *query, const char *name, const char *value)
 
 /* Returns: (owned): the answer's text; NULL: it was refused */
 static char *
-ask(const Recorder *self, const char *path, const char *accept, const Query *asked)
+export_ask(const ExportRecorder *self, const char *path, const char *accept, const Query *asked)
 {
-    Question *question = g_new0(Question, 1);
+    ExportQuestion *question = g_new0(ExportQuestion, 1);
     GHashTable *query = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     char *text = NULL;
 
@@ -116,9 +116,9 @@ ask(const Recorder *self, const char *path, const char *accept, const Query *ask
 }
 
 static json_t *
-ask_json(const Recorder *self, const char *path, const Query *asked)
+ask_json(const ExportRecorder *self, const char *path, const Query *asked)
 {
-    g_autofree char *text = ask(self, path, "application/json", asked);
+    g_autofree char *text = export_ask(self, path, "application/json", asked);
 
     return text != NULL ? json_loads(text, 0, NULL) : json_null();
 }
@@ -170,7 +170,7 @@ static const struct {
 
 /* Returns: (owned): the path of a row of the stage; NULL: it has none */
 static char *
-path_of(const char *word, const char *namespace, const char *name)
+export_path_of(const char *word, const char *namespace, const char *name)
 {
     for (gsize i = 0; i < G_N_ELEMENTS(resources); i++)
         if (strcmp(resources[i].word, word) == 0)
@@ -194,7 +194,8 @@ texts_of(json_t *texts, const char *key)
 
 /* Adds a version of a text of an object, unless it is the one before. @text: (taken) (nullable) */
 static void
-add_text(Recorder *self, json_t *texts, const char *key, const char *kind, SimTime at, char *text)
+add_text(
+    ExportRecorder *self, json_t *texts, const char *key, const char *kind, SimTime at, char *text)
 {
     g_autofree char *owned = text;
 
@@ -223,7 +224,7 @@ split_key(const char *key)
 }
 
 static void
-describe_changed(Recorder *self, SimTime now)
+describe_changed(ExportRecorder *self, SimTime now)
 {
     const Run *run = self->engine->run;
     json_auto_t *list = snapshot_take(run);
@@ -246,9 +247,10 @@ describe_changed(Recorder *self, SimTime now)
         add_text(self, self->texts, key, "describe", now, text);
         Query why = {object, parts[1], "text", NULL};
         add_text(self, self->texts, key, "why", now,
-                 ask(self, "/kvolsim/v1/why", "text/plain", &why));
+                 export_ask(self, "/kvolsim/v1/why", "text/plain", &why));
         why.lang = "zh";
-        add_text(self, self->zh, key, "why", now, ask(self, "/kvolsim/v1/why", "text/plain", &why));
+        add_text(self, self->zh, key, "why", now,
+                 export_ask(self, "/kvolsim/v1/why", "text/plain", &why));
     }
     g_hash_table_remove_all(self->changed);
 }
@@ -256,24 +258,25 @@ describe_changed(Recorder *self, SimTime now)
 /* ---- The run ---- */
 
 static void
-see_object(Recorder *self, SimTime now, json_t *row)
+see_object(ExportRecorder *self, SimTime now, json_t *row)
 {
     const char *word = json_string_value(json_object_get(row, "kind"));
     const char *namespace = json_string_value(json_object_get(row, "namespace"));
     const char *name = json_string_value(json_object_get(row, "name"));
     g_autofree char *key = g_strdup_printf("%s/%s/%s", word, namespace, name);
-    g_autofree char *path = path_of(word, namespace, name);
+    g_autofree char *path = export_path_of(word, namespace, name);
 
     json_object_set_new(row, "at", json_integer(now));
     json_array_append(self->changes, row);
     if (path == NULL || json_object_get(row, "isGone") != NULL)
         return;
-    add_text(self, self->texts, key, "yaml", now, ask(self, path, "application/yaml", &(Query){0}));
+    add_text(self, self->texts, key, "yaml", now,
+             export_ask(self, path, "application/yaml", &(Query){0}));
     g_hash_table_add(self->changed, g_steal_pointer(&key));
 }
 
 static void
-see(Recorder *self)
+export_see(ExportRecorder *self)
 {
     const ServeStage *stage = self->engine->api->stage;
     SimTime now = sim_now(run_sim(self->engine->run));
@@ -299,12 +302,12 @@ see(Recorder *self)
 
 /* Lets the run go to its end, as kvolsim run would. */
 static void
-record(Recorder *self)
+export_record(ExportRecorder *self)
 {
     Run *run = self->engine->run;
     gboolean waits_for_idle = run_scenario(run)->until_idle;
 
-    see(self);
+    export_see(self);
     for (;;) {
         SimTime next = sim_next_event_at(run_sim(run)), end = run_ends_at(run);
         if (next > end || next >= RUN_NO_END)
@@ -313,17 +316,17 @@ record(Recorder *self)
             run_fire(run, next);
         else
             run_advance(run, next);
-        see(self);
+        export_see(self);
     }
     if (!waits_for_idle)
         run_advance(run, run_scenario(run)->until);
     self->frames.next = self->figures.next = 0;
-    see(self);
+    export_see(self);
 }
 
 /* Returns: (owned): where the time of an object's stages went */
 static json_t *
-attribution_of(const Recorder *self,
+attribution_of(const ExportRecorder *self,
                const Stages *stages,
                const char *object,
                const char *namespace)
@@ -339,7 +342,7 @@ attribution_of(const Recorder *self,
 
 /* Stories are told once: of the whole run. */
 static void
-tell_stories(Recorder *self)
+tell_stories(ExportRecorder *self)
 {
     g_autoptr(Stages) stages = stages_new(self->engine->run);
     const char *key;
@@ -352,9 +355,9 @@ tell_stories(Recorder *self)
         if (strcmp(parts[0], "node") == 0 || n++ >= STORIES_MAX)
             continue;
         Query query = {object, parts[1], NULL, NULL};
-        g_autofree char *story = ask(self, "/kvolsim/v1/explain", "text/plain", &query);
+        g_autofree char *story = export_ask(self, "/kvolsim/v1/explain", "text/plain", &query);
         query.lang = "zh";
-        g_autofree char *zh = ask(self, "/kvolsim/v1/explain", "text/plain", &query);
+        g_autofree char *zh = export_ask(self, "/kvolsim/v1/explain", "text/plain", &query);
         if (story != NULL)
             json_object_set_new(of, "explain", json_string(story));
         if (zh != NULL)
@@ -387,7 +390,8 @@ pack(const json_t *json, GError **error)
 }
 
 static gboolean
-write_file(const char *folder, const char *name, const char *text, gssize length, GError **error)
+export_write_file(
+    const char *folder, const char *name, const char *text, gssize length, GError **error)
 {
     g_autofree char *path = g_build_filename(folder, name, NULL);
 
@@ -405,7 +409,7 @@ write_part(const char *folder, const char *name, json_t *json, GError **error)
     if (packed == NULL)
         return FALSE;
     g_autofree char *text = g_strdup_printf("recording.parts.%s = \"%s\";\n", name, packed);
-    return write_file(folder, file, text, -1, error);
+    return export_write_file(folder, file, text, -1, error);
 }
 
 static gboolean
@@ -427,7 +431,7 @@ write_page(const char *folder, GError **error)
         if (bytes == NULL)
             return FALSE;
         const char *text = g_bytes_get_data(bytes, &length);
-        if (!write_file(folder, files[i].name, text, (gssize)length, error))
+        if (!export_write_file(folder, files[i].name, text, (gssize)length, error))
             return FALSE;
     }
     g_autoptr(GBytes) words = g_resources_lookup_data("/kvolsim/page/words-zh.json", 0, error);
@@ -436,22 +440,22 @@ write_page(const char *folder, GError **error)
     g_autofree char *script =
         g_strdup_printf("var recording = {parts: {}, words: %.*s};\n", (int)g_bytes_get_size(words),
                         (const char *)g_bytes_get_data(words, NULL));
-    return write_file(folder, "words.js", script, -1, error);
+    return export_write_file(folder, "words.js", script, -1, error);
 }
 
 gboolean
 serve_export(ServeEngine *engine, const char *folder, GError **error)
 {
-    Recorder self = {.engine = engine,
-                     .changes = json_array(),
-                     .story = json_array(),
-                     .texts = json_object(),
-                     .zh = json_object(),
-                     .changed = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL)};
+    ExportRecorder self = {.engine = engine,
+                           .changes = json_array(),
+                           .story = json_array(),
+                           .texts = json_object(),
+                           .zh = json_object(),
+                           .changed = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL)};
 
     frames_init(&self.frames, FRAMES_MAX, FRAME_EVERY);
     frames_init(&self.figures, FIGURES_MAX, FIGURES_EVERY);
-    record(&self);
+    export_record(&self);
     tell_stories(&self);
     g_hash_table_unref(self.changed);
     json_t *run =

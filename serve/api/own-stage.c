@@ -11,7 +11,7 @@
 #define STORY_MAX 400
 
 static uint64_t
-number_of(const Exchange *exchange, const char *name)
+own_stage_number_of(const Exchange *exchange, const char *name)
 {
     const char *text = exchange_query(exchange, name);
     guint64 number = 0;
@@ -33,7 +33,7 @@ own_get_components(ServeApi *self, Exchange *exchange)
 void
 own_get_story(ServeApi *self, Exchange *exchange)
 {
-    unsigned next, since = (unsigned)MIN(number_of(exchange, "since"), G_MAXINT);
+    unsigned next, since = (unsigned)MIN(own_stage_number_of(exchange, "since"), G_MAXINT);
     json_t *entries = serve_stage_story(self->stage, since, STORY_MAX, &next);
 
     exchange_answer_json(exchange, 200,
@@ -46,9 +46,9 @@ own_get_stage(ServeApi *self, Exchange *exchange)
 {
     uint64_t next;
     gboolean is_whole;
-    unsigned story_next, story = (unsigned)MIN(number_of(exchange, "story"), G_MAXINT);
+    unsigned story_next, story = (unsigned)MIN(own_stage_number_of(exchange, "story"), G_MAXINT);
     json_t *objects =
-        serve_stage_objects(self->stage, number_of(exchange, "since"), &next, &is_whole);
+        serve_stage_objects(self->stage, own_stage_number_of(exchange, "since"), &next, &is_whole);
     json_t *entries = serve_stage_story(self->stage, story, STORY_MAX, &story_next);
 
     exchange_answer_json(

@@ -23,7 +23,7 @@ typedef struct {
     json_t *(*edit)(void *data, const Object *object);
     SessionAnswered answered;
     void *data;
-} Act;
+} SessionAct;
 
 struct ServeSession {
     ServeSessionOptions options;
@@ -40,7 +40,7 @@ struct ServeSession {
 static void
 act_free(void *data)
 {
-    Act *self = data;
+    SessionAct *self = data;
 
     json_decref(self->item);
     g_free(self->namespace);
@@ -57,7 +57,7 @@ session_sim(const ServeSession *self)
 }
 
 static char *
-time_text(SimTime at)
+session_time_text(SimTime at)
 {
     return g_strdup_printf("%" G_GINT64_FORMAT "ns", at);
 }
@@ -89,7 +89,7 @@ write_at(const ServeSession *self, const char *text, off_t at)
 
 /* @is_first: of the session: a scenario without a workload has none before it. */
 static void
-append_item(const ServeSession *self, const Act *act, gboolean is_first, GString *text)
+append_item(const ServeSession *self, const SessionAct *act, gboolean is_first, GString *text)
 {
     const json_t *workload = json_path_get(self->base->document, "spec.workload");
     char *json = json_dumps(act->item, 0);
@@ -112,7 +112,7 @@ write_answered(ServeSession *self)
     if (self->file < 0)
         return;
     for (; n < self->acts->len; n++) {
-        const Act *act = self->acts->pdata[n];
+        const SessionAct *act = self->acts->pdata[n];
         if (!act->is_answered)
             break;
         append_item(self, act, n == 0, text);
@@ -184,7 +184,7 @@ serve_session_text_until(const ServeSession *self, SimTime at)
     GString *text = g_string_new(head);
     gboolean is_first = TRUE;
     for (unsigned i = 0; i < self->acts->len; i++) {
-        const Act *act = self->acts->pdata[i];
+        const SessionAct *act = self->acts->pdata[i];
         if (item_at(act->item) > at)
             continue;
         append_item(self, act, is_first, text);
@@ -206,11 +206,11 @@ serve_session_inherit(ServeSession *self, const ServeSession *from, SimTime at)
             g_ptr_array_add(self->fault_actions, NULL);
         }
     for (unsigned i = 0; i < from->acts->len; i++) {
-        const Act *old = from->acts->pdata[i];
+        const SessionAct *old = from->acts->pdata[i];
         if (item_at(old->item) > at)
             continue;
-        Act *act = g_new0(Act, 1);
-        *act = (Act){.session = self, .item = json_incref(old->item), .is_answered = TRUE};
+        SessionAct *act = g_new0(SessionAct, 1);
+        *act = (SessionAct){.session = self, .item = json_incref(old->item), .is_answered = TRUE};
         g_ptr_array_add(self->acts, act);
     }
 }
@@ -227,7 +227,7 @@ serve_session_items(const ServeSession *self)
     json_t *list = json_copy(self->faults);
 
     for (unsigned i = 0; i < self->acts->len; i++)
-        json_array_append(list, ((const Act *)self->acts->pdata[i])->item);
+        json_array_append(list, ((const SessionAct *)self->acts->pdata[i])->item);
     return list;
 }
 
@@ -236,7 +236,7 @@ count_answered(const ServeSession *self)
 {
     unsigned n = 0;
 
-    while (n < self->acts->len && ((const Act *)self->acts->pdata[n])->is_answered)
+    while (n < self->acts->len && ((const SessionAct *)self->acts->pdata[n])->is_answered)
         n++;
     return n;
 }
@@ -273,14 +273,14 @@ write_record(ServeSession *self, unsigned n, GError **error)
 
 /* ---- Acts ---- */
 
-static Act *
+static SessionAct *
 act_new(ServeSession *self, ActionType type, const SessionTarget *target, json_t *item)
 {
-    Act *act = g_new0(Act, 1);
+    SessionAct *act = g_new0(SessionAct, 1);
     SimTime now = sim_now(session_sim(self));
-    g_autofree char *at = time_text(now);
+    g_autofree char *at = session_time_text(now);
 
-    *act = (Act){.session = self, .item = item};
+    *act = (SessionAct){.session = self, .item = item};
     json_object_set_new(item, "at", json_string(at));
     if (target != NULL) {
         act->namespace = g_strdup(target->namespace);
@@ -309,7 +309,7 @@ act_new(ServeSession *self, ActionType type, const SessionTarget *target, json_t
 static void
 act_answered(void *data, const ObjectKey *key, const ApiResponse *response)
 {
-    Act *act = data;
+    SessionAct *act = data;
     ServeSession *self = act->session;
 
     (void)key;
@@ -329,7 +329,7 @@ act_answered(void *data, const ObjectKey *key, const ApiResponse *response)
 static json_t *
 act_edit(void *data, const Object *object)
 {
-    Act *act = data;
+    SessionAct *act = data;
     json_t *patch = act->edit(act->data, object);
 
     if (patch != NULL)
@@ -338,7 +338,7 @@ act_edit(void *data, const Object *object)
 }
 
 static void
-perform(Act *act, SessionAnswered answered, void *data)
+perform(SessionAct *act, SessionAnswered answered, void *data)
 {
     ServeSession *self = act->session;
     const RunHand hand = {
@@ -354,7 +354,7 @@ void
 serve_session_create(ServeSession *self, json_t *object, SessionAnswered answered, void *data)
 {
     json_t *item = json_pack("{s:{s:o}}", "create", "manifest", object);
-    Act *act = act_new(self, ACTION_CREATE, NULL, item);
+    SessionAct *act = act_new(self, ACTION_CREATE, NULL, item);
 
     act->manifest = object;
     act->action.manifests = &act->manifest;
@@ -364,7 +364,7 @@ serve_session_create(ServeSession *self, json_t *object, SessionAnswered answere
 
 /* Returns: (owned): {kind, namespace, name} */
 static json_t *
-target_json(const SessionTarget *target)
+session_target_json(const SessionTarget *target)
 {
     gboolean is_other = target->kind == KIND_OTHER;
     json_t *json = json_pack("{s:s, s:s}", "kind",
@@ -388,12 +388,12 @@ serve_session_patch(ServeSession *self,
 {
     static const char *const words[] = {
         [SUBRESOURCE_STATUS] = "status", [SUBRESOURCE_BINDING] = "binding"};
-    json_t *fields = target_json(target);
+    json_t *fields = session_target_json(target);
 
     json_object_set_new(fields, "patch", json_object());
     if (subresource != SUBRESOURCE_NONE)
         json_object_set_new(fields, "subresource", json_string(words[subresource]));
-    Act *act = act_new(self, ACTION_PATCH, target, json_pack("{s:o}", "patch", fields));
+    SessionAct *act = act_new(self, ACTION_PATCH, target, json_pack("{s:o}", "patch", fields));
     act->action.subresource = subresource;
     act->edit = edit;
     perform(act, answered, data);
@@ -406,11 +406,12 @@ serve_session_bind(ServeSession *self,
                    SessionAnswered answered,
                    void *data)
 {
-    json_t *fields = target_json(target), *patch = json_pack("{s:{s:s}}", "spec", "nodeName", node);
+    json_t *fields = session_target_json(target),
+           *patch = json_pack("{s:{s:s}}", "spec", "nodeName", node);
 
     json_object_set_new(fields, "patch", patch);
     json_object_set_new(fields, "subresource", json_string("binding"));
-    Act *act = act_new(self, ACTION_PATCH, target, json_pack("{s:o}", "patch", fields));
+    SessionAct *act = act_new(self, ACTION_PATCH, target, json_pack("{s:o}", "patch", fields));
     act->action.subresource = SUBRESOURCE_BINDING;
     act->action.patch = patch;
     perform(act, answered, data);
@@ -426,13 +427,13 @@ serve_session_delete(ServeSession *self,
 {
     static const char *const words[] = {
         [API_BACKGROUND] = NULL, [API_FOREGROUND] = "Foreground", [API_ORPHAN] = "Orphan"};
-    json_t *fields = target_json(target);
+    json_t *fields = session_target_json(target);
 
     if (grace_s >= 0)
         json_object_set_new(fields, "gracePeriodSeconds", json_integer(grace_s));
     if (propagation != API_BACKGROUND)
         json_object_set_new(fields, "propagationPolicy", json_string(words[propagation]));
-    Act *act = act_new(self, ACTION_DELETE, target, json_pack("{s:o}", "delete", fields));
+    SessionAct *act = act_new(self, ACTION_DELETE, target, json_pack("{s:o}", "delete", fields));
     act->action.grace_s = grace_s;
     act->action.propagation = propagation;
     perform(act, answered, data);
@@ -445,12 +446,12 @@ serve_session_evict(ServeSession *self,
                     SessionAnswered answered,
                     void *data)
 {
-    json_t *fields = target_json(target);
+    json_t *fields = session_target_json(target);
 
     json_object_del(fields, "kind");
     if (grace_s >= 0)
         json_object_set_new(fields, "gracePeriodSeconds", json_integer(grace_s));
-    Act *act = act_new(self, ACTION_EVICT, target, json_pack("{s:o}", "evict", fields));
+    SessionAct *act = act_new(self, ACTION_EVICT, target, json_pack("{s:o}", "evict", fields));
     act->action.grace_s = grace_s;
     act->action.one = TRUE;
     perform(act, answered, data);
@@ -534,7 +535,7 @@ serve_session_act(ServeSession *self, const char *list, const json_t *item, GErr
         return FALSE;
     }
     serve_clock_next_instant(self->options.clock);
-    g_autofree char *at = time_text(sim_now(session_sim(self)));
+    g_autofree char *at = session_time_text(sim_now(session_sim(self)));
     json_object_set_new(timed, "at", json_string(at));
     run_perform(self->options.run, &scenario->actions[0], &(RunHand){0});
     if (strcmp(list, "faults") == 0) {
@@ -542,8 +543,8 @@ serve_session_act(ServeSession *self, const char *list, const json_t *item, GErr
         g_ptr_array_add(self->fault_actions, &scenario->actions[0]);
         return write_record(self, count_answered(self), error);
     }
-    Act *act = g_new0(Act, 1);
-    *act = (Act){.session = self, .item = json_incref(timed), .is_answered = TRUE};
+    SessionAct *act = g_new0(SessionAct, 1);
+    *act = (SessionAct){.session = self, .item = json_incref(timed), .is_answered = TRUE};
     g_ptr_array_add(self->acts, act);
     write_answered(self);
     return TRUE;
@@ -588,7 +589,7 @@ serve_session_end_fault(ServeSession *self, unsigned number, GError **error)
         return FALSE;
     }
     serve_clock_next_instant(self->options.clock);
-    g_autofree char *lasted = time_text(sim_now(session_sim(self)) - fault->since);
+    g_autofree char *lasted = session_time_text(sim_now(session_sim(self)) - fault->since);
     if (!run_end_fault(self->options.run, number)) {
         g_set_error(error, RUN_ERROR, RUN_ERROR_INVALID, "the fault is over");
         return FALSE;
@@ -638,7 +639,7 @@ serve_session_cancel(ServeSession *self)
     const ApiResponse gone = {.code = API_UNREACHABLE, .message = "the server goes"};
 
     for (unsigned i = 0; i < self->acts->len; i++) {
-        Act *act = self->acts->pdata[i];
+        SessionAct *act = self->acts->pdata[i];
         SessionAnswered answered = g_steal_pointer(&act->answered);
         if (!act->is_answered && answered != NULL)
             answered(act->data, &gone);

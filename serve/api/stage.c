@@ -20,7 +20,7 @@ typedef struct {
     const ObjectKey *key;
     uint64_t number;
     GList *gone; /* its link in the queue of objects that are gone; NULL: it is there */
-} Mark;
+} StageMark;
 
 struct ServeStage {
     Run *run; /* (borrowed) */
@@ -37,7 +37,7 @@ struct ServeStage {
 
 /* What is drawn of an object of each kind. */
 static void
-add_pod(json_t *row, const Object *object)
+stage_add_pod(json_t *row, const Object *object)
 {
     const Pod *pod = POD_CONST(object);
     json_t *claims = json_array();
@@ -52,7 +52,7 @@ add_pod(json_t *row, const Object *object)
 }
 
 static void
-add_claim(json_t *row, const Object *object)
+stage_add_claim(json_t *row, const Object *object)
 {
     const Claim *claim = CLAIM_CONST(object);
     const char *node = object_annotation(object, ANNOTATION_SELECTED_NODE);
@@ -65,7 +65,7 @@ add_claim(json_t *row, const Object *object)
 }
 
 static void
-add_volume(json_t *row, const Object *object)
+stage_add_volume(json_t *row, const Object *object)
 {
     const Volume *volume = VOLUME_CONST(object);
     const ObjectKey *claim = volume->claim_ref.claim;
@@ -90,7 +90,7 @@ add_attachment(json_t *row, const Object *object)
 }
 
 static void
-add_node(json_t *row, const Object *object)
+stage_add_node(json_t *row, const Object *object)
 {
     const Node *node = (const Node *)object;
     const char *zone = object_label(object, "topology.kubernetes.io/zone");
@@ -127,11 +127,11 @@ static const struct {
     const char *word; /* as in "pod/web-0" */
     void (*add)(json_t *row, const Object *object);
 } drawn[N_KINDS] = {
-    [KIND_POD] = {"pod",         add_pod         },
-    [KIND_CLAIM] = {"pvc",         add_claim       },
-    [KIND_VOLUME] = {"pv",          add_volume      },
+    [KIND_POD] = {"pod",         stage_add_pod   },
+    [KIND_CLAIM] = {"pvc",         stage_add_claim },
+    [KIND_VOLUME] = {"pv",          stage_add_volume},
     [KIND_ATTACHMENT] = {"va",          add_attachment  },
-    [KIND_NODE] = {"node",        add_node        },
+    [KIND_NODE] = {"node",        stage_add_node  },
     [KIND_STATEFUL_SET] = {"statefulset", add_stateful_set},
     [KIND_DEPLOYMENT] = {"deployment",  add_deployment  },
 };
@@ -159,7 +159,7 @@ static void
 forget_oldest(ServeStage *self)
 {
     GList *link = g_queue_pop_head(&self->gone);
-    Mark *mark = link->data;
+    StageMark *mark = link->data;
 
     self->forgotten = mark->number;
     g_hash_table_remove(self->find, mark->key);
@@ -175,7 +175,7 @@ note_change(ServeStage *self, const ObjectKey *key, gboolean is_gone)
     if (drawn[key->kind].add == NULL)
         return;
     if (link == NULL) {
-        Mark *fresh = g_new0(Mark, 1);
+        StageMark *fresh = g_new0(StageMark, 1);
         fresh->key = key;
         link = g_list_alloc();
         link->data = fresh;
@@ -183,7 +183,7 @@ note_change(ServeStage *self, const ObjectKey *key, gboolean is_gone)
     } else {
         g_queue_unlink(&self->marks, link);
     }
-    Mark *mark = link->data;
+    StageMark *mark = link->data;
     mark->number = ++self->n_changes;
     g_queue_push_tail_link(&self->marks, link);
     if (mark->gone != NULL)
@@ -198,7 +198,7 @@ note_change(ServeStage *self, const ObjectKey *key, gboolean is_gone)
 }
 
 static void
-see_write(void *data, const Object *before, const Object *after)
+stage_see_write(void *data, const Object *before, const Object *after)
 {
     note_change(data, after != NULL ? after->key : before->key, after == NULL);
 }
@@ -218,10 +218,10 @@ serve_stage_objects(const ServeStage *self, uint64_t since, uint64_t *next, gboo
     *is_whole = since == 0 || since < self->forgotten || since > self->n_changes;
     if (*is_whole)
         since = 0;
-    while (link != NULL && ((const Mark *)link->data)->number > since)
+    while (link != NULL && ((const StageMark *)link->data)->number > since)
         link = link->prev;
     for (link = link != NULL ? link->next : self->marks.head; link != NULL; link = link->next) {
-        json_t *row = row_of(self, ((const Mark *)link->data)->key);
+        json_t *row = row_of(self, ((const StageMark *)link->data)->key);
         if (*is_whole && json_object_get(row, "isGone") != NULL)
             json_decref(row);
         else
@@ -288,7 +288,7 @@ component_json(const Component *component)
 }
 
 static const char *
-state_of(const ProcessView *process)
+stage_state_of(const ProcessView *process)
 {
     return process->is_off        ? "off"
            : !process->is_running ? "down"
@@ -301,7 +301,7 @@ static void
 process_seen(void *data, const ProcessView *process)
 {
     gboolean is_agent = process->scope == PER_NODE || process->node != NULL;
-    const char *state = state_of(process);
+    const char *state = stage_state_of(process);
 
     if (is_agent && g_str_equal(state, "running"))
         return;
@@ -377,7 +377,7 @@ serve_stage_drivers(const ServeStage *self)
 /* ---- The story ---- */
 
 static void
-set_text(json_t *json, const char *name, const char *text)
+stage_set_text(json_t *json, const char *name, const char *text)
 {
     if (text != NULL && *text != '\0')
         json_object_set_new(json, name, json_string(text));
@@ -396,19 +396,19 @@ entry_json(const ServeStage *self, unsigned number, const NarratorSight *sight)
 
     if (sight->since != sight->at)
         json_object_set_new(json, "since", json_integer(sight->since));
-    set_text(json, "who", sight->who);
-    set_text(json, "where", sight->where);
-    set_text(json, "rule", sight->rule);
-    set_text(json, "what", sight->what);
-    set_text(json, "message", sight->message);
-    set_text(json, "verb", sight->is_new ? "create" : sight->is_gone ? "gone" : sight->verb);
+    stage_set_text(json, "who", sight->who);
+    stage_set_text(json, "where", sight->where);
+    stage_set_text(json, "rule", sight->rule);
+    stage_set_text(json, "what", sight->what);
+    stage_set_text(json, "message", sight->message);
+    stage_set_text(json, "verb", sight->is_new ? "create" : sight->is_gone ? "gone" : sight->verb);
     if (sight->key != NULL) {
         const char *word = drawn[sight->key->kind].word;
         json_object_set_new(json, "object",
                             json_sprintf("%s/%s",
                                          word != NULL ? word : kind_class(sight->key->kind)->kind,
                                          sight->key->name));
-        set_text(json, "namespace", sight->key->namespace);
+        stage_set_text(json, "namespace", sight->key->namespace);
     }
     if (sight->is_failure || sight->is_warning)
         json_object_set_new(json, "isTrouble", json_true());
@@ -456,7 +456,7 @@ serve_stage_new(Run *run, const Narrator *narrator)
             if (api_server_get(api, key) != NULL)
                 note_change(self, key, FALSE);
         }
-    api_server_observe(api, see_write, self);
+    api_server_observe(api, stage_see_write, self);
     return self;
 }
 

@@ -151,7 +151,7 @@ static const struct {
 
 /* @fault: "spec.accessModes: Required value: at least 1 access mode is required" */
 static void
-add_fault(json_t *status, const char *fault)
+status_add_fault(json_t *status, const char *fault)
 {
     const char *end = strstr(fault, ": ");
     const char *message = end == NULL ? fault : end + strlen(": "), *reason = "FieldValueInvalid";
@@ -220,7 +220,7 @@ status_invalid(const StatusSubject *subject, const GPtrArray *faults)
     of_kind.resource = subject->kind;
     status_of(status, &of_kind);
     for (unsigned i = 0; i < faults->len; i++)
-        add_fault(status, faults->pdata[i]);
+        status_add_fault(status, faults->pdata[i]);
     return status;
 }
 

@@ -9,7 +9,7 @@
 /* ---- Lists ---- */
 
 static int
-compare_keys(const void *a, const void *b)
+store_list_compare_keys(const void *a, const void *b)
 {
     const ObjectKey *x = *(const ObjectKey *const *)a, *y = *(const ObjectKey *const *)b;
 
@@ -31,7 +31,7 @@ sorted_keys(StoreKind *kind)
         if (key->resource == kind->number && api_server_get(self->api, key) != NULL)
             g_ptr_array_add(keys, key);
     }
-    g_ptr_array_sort(keys, compare_keys);
+    g_ptr_array_sort(keys, store_list_compare_keys);
     if (kind->changes != NULL) /* else nobody tells when it is outdated */
         kind->sorted = keys;
     return keys;
@@ -215,7 +215,7 @@ add_made(void *key, void *value, void *data)
 
 /* Events, leases, endpoints: not all of them are objects of the run. */
 static GArray *
-collect(StoreKind *kind)
+store_list_collect(StoreKind *kind)
 {
     const ServeStore *self = kind->store;
     GArray *array = g_array_new(FALSE, FALSE, sizeof(Placed));
@@ -252,7 +252,7 @@ store_list(StoreKind *kind, const char *namespace, const char *after, StoreSee s
         list_run(kind, namespace, after, see, data);
         return;
     }
-    g_autoptr(GArray) array = collect(kind);
+    g_autoptr(GArray) array = store_list_collect(kind);
     for (unsigned i = 0; i < array->len; i++) {
         const Placed *row = &g_array_index(array, Placed, i);
         if (!store_is_in(row->place, namespace) ||
@@ -266,12 +266,12 @@ store_list(StoreKind *kind, const char *namespace, const char *after, StoreSee s
 typedef struct {
     const char *name;
     json_t *found;
-} Wanted;
+} StoreListWanted;
 
 static gboolean
 see_wanted(void *data, const char *place, json_t *object)
 {
-    Wanted *self = data;
+    StoreListWanted *self = data;
     const char *slash = strchr(place, '/');
 
     if (strcmp(slash != NULL ? slash + 1 : place, self->name) != 0) {
@@ -286,7 +286,7 @@ json_t *
 store_get(StoreKind *kind, const char *namespace, const char *name)
 {
     const Object *object = store_object(kind, namespace, name);
-    Wanted wanted = {name, NULL};
+    StoreListWanted wanted = {name, NULL};
 
     if (object != NULL)
         return store_print(kind, object);

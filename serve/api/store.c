@@ -254,7 +254,7 @@ static void read_definitions(ServeStore *self);
 
 /* Returns: (borrowed): the resource of the object, if it keeps a log; else NULL */
 static StoreKind *
-kind_of(const ServeStore *self, const ObjectKey *key)
+store_kind_of(const ServeStore *self, const ObjectKey *key)
 {
     if (key->resource == 0)
         return self->of_run[key->kind];
@@ -262,11 +262,11 @@ kind_of(const ServeStore *self, const ObjectKey *key)
 }
 
 static void
-see_write(void *data, const Object *before, const Object *after)
+store_see_write(void *data, const Object *before, const Object *after)
 {
     ServeStore *self = data;
     const Object *object = before != NULL ? before : after;
-    StoreKind *kind = kind_of(self, object->key);
+    StoreKind *kind = store_kind_of(self, object->key);
 
     note_component(self, before, after);
     if (kind != NULL) {
@@ -292,7 +292,7 @@ see_write(void *data, const Object *before, const Object *after)
 
 /* Told before the Event is stored, so its JSON is made later. */
 static void
-see_event(void *data, const ApiEventWrite *write, SimTime responds_at)
+store_see_event(void *data, const ApiEventWrite *write, SimTime responds_at)
 {
     ServeStore *self = data;
     StoreKind *kind = self->events;
@@ -327,7 +327,7 @@ store_object(const StoreKind *kind, const char *namespace, const char *name)
 /* ---- Objects that are made of others ---- */
 
 static int
-compare_places(const void *a, const void *b, void *data)
+store_compare_places(const void *a, const void *b, void *data)
 {
     (void)data;
     return strcmp(a, b);
@@ -336,11 +336,11 @@ compare_places(const void *a, const void *b, void *data)
 GTree *
 store_places_new(void)
 {
-    return g_tree_new_full(compare_places, NULL, g_free, (GDestroyNotify)json_decref);
+    return g_tree_new_full(store_compare_places, NULL, g_free, (GDestroyNotify)json_decref);
 }
 
 static char *
-place_of(const char *namespace, const char *name)
+store_place_of(const char *namespace, const char *name)
 {
     return *namespace == '\0' ? g_strdup(name) : g_strdup_printf("%s/%s", namespace, name);
 }
@@ -348,7 +348,7 @@ place_of(const char *namespace, const char *name)
 json_t *
 store_made(const StoreKind *kind, const char *namespace, const char *name)
 {
-    g_autofree char *place = place_of(namespace, name);
+    g_autofree char *place = store_place_of(namespace, name);
 
     return kind->made == NULL ? NULL : g_tree_lookup(kind->made, place);
 }
@@ -387,7 +387,7 @@ store_put_made(StoreKind *kind, json_t *object)
     json_t *metadata = json_object_get(object, "metadata");
     const char *namespace = json_path_string(metadata, "namespace");
     g_autofree char *place =
-        place_of(namespace != NULL ? namespace : "", json_path_string(metadata, "name"));
+        store_place_of(namespace != NULL ? namespace : "", json_path_string(metadata, "name"));
 
     if (kind->made == NULL)
         kind->made = store_places_new();
@@ -403,7 +403,7 @@ store_put_made(StoreKind *kind, json_t *object)
 void
 store_remove_made(StoreKind *kind, const char *namespace, const char *name)
 {
-    g_autofree char *place = place_of(namespace, name);
+    g_autofree char *place = store_place_of(namespace, name);
     json_auto_t *old = json_incref(store_made(kind, namespace, name));
 
     if (old == NULL)
@@ -619,8 +619,8 @@ serve_store_new(Run *run)
     };
     self->apis = (ServedApis){.minor = self->minor, .serves = is_served, .data = self};
     read_definitions(self);
-    api_server_observe(self->api, see_write, self);
-    api_server_observe_events(self->api, see_event, self);
+    api_server_observe(self->api, store_see_write, self);
+    api_server_observe_events(self->api, store_see_event, self);
     return self;
 }
 

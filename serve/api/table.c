@@ -130,7 +130,7 @@ custom_definitions(const ApiResource *resource)
 
 /* Printed names: the object's own, and the attacher of a VolumeAttachment. */
 static gboolean
-is_named(const ApiResource *resource, const KindColumn *column)
+table_is_named(const ApiResource *resource, const KindColumn *column)
 {
     return (column->flags & COLUMN_NAME) != 0 ||
            (strcmp(resource->resource, "volumeattachments") == 0 &&
@@ -153,7 +153,7 @@ definitions_of(const ApiResource *resource)
                        (column->flags & COLUMN_INTEGER) != 0   ? "integer"
                        : (column->flags & COLUMN_BOOLEAN) != 0 ? "boolean"
                                                                : "string",
-                       is_named(resource, column) ? "name" : "",
+                       table_is_named(resource, column) ? "name" : "",
                        (column->flags & COLUMN_NAME) != 0 ? NAME_DESCRIPTION : column->path,
                        (column->flags & COLUMN_WIDE) != 0));
     return definitions;

@@ -312,7 +312,7 @@ static const struct {
 
 /* Returns: its place; -1: none */
 static int
-find_row(const ApiResource *row)
+versions_find_row(const ApiResource *row)
 {
     for (gsize i = 0; row->api_version != NULL && i < G_N_ELEMENTS(rows); i++)
         if (strcmp(rows[i].kind, row->kind) == 0 && strcmp(rows[i].version, row->api_version) == 0)
@@ -323,13 +323,13 @@ find_row(const ApiResource *row)
 gboolean
 versions_differ(const ApiResource *row)
 {
-    return find_row(row) >= 0;
+    return versions_find_row(row) >= 0;
 }
 
 void
 versions_from_stored(const ApiResource *row, json_t *object)
 {
-    int i = find_row(row);
+    int i = versions_find_row(row);
 
     if (i >= 0)
         rows[i].convert(object, FROM_STORED);
@@ -338,7 +338,7 @@ versions_from_stored(const ApiResource *row, json_t *object)
 void
 versions_to_stored(const ApiResource *row, json_t *object)
 {
-    int i = find_row(row);
+    int i = versions_find_row(row);
 
     if (i < 0)
         return;

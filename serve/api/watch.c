@@ -32,12 +32,12 @@ typedef struct {
     gboolean wants_bookmarks, ends_initial, is_over, has_columns, bookmark_is_due;
     TableInclude include;
     gint64 ends_at, bookmark_at; /* us, of the machine's clock */
-} Watch;
+} WatchWatch;
 
 static void
 watch_end(void *data)
 {
-    Watch *self = data;
+    WatchWatch *self = data;
 
     store_unlisten(self->target->kind, self);
     g_ptr_array_remove_fast(self->target->api->watches, self);
@@ -52,7 +52,7 @@ watch_end(void *data)
 
 /* Returns: (owned): the object in the form that was asked for */
 static json_t *
-shaped(Watch *self, json_t *object)
+shaped(WatchWatch *self, json_t *object)
 {
     const Target *target = self->target;
     json_t *copy = json_copy(object), *table;
@@ -76,7 +76,7 @@ shaped(Watch *self, json_t *object)
 
 /* A line of JSON, or a frame of protobuf. @object: (taken) */
 static void
-append_shaped(Watch *self, GString *text, const char *type, json_t *object)
+append_shaped(WatchWatch *self, GString *text, const char *type, json_t *object)
 {
     if (self->target->media == MEDIA_PROTOBUF) {
         g_autoptr(GByteArray) frame = g_byte_array_new();
@@ -94,13 +94,13 @@ append_shaped(Watch *self, GString *text, const char *type, json_t *object)
 }
 
 static void
-append_event(Watch *self, GString *text, const char *type, json_t *object)
+append_event(WatchWatch *self, GString *text, const char *type, json_t *object)
 {
     append_shaped(self, text, type, shaped(self, object));
 }
 
 static void
-append_bookmark(Watch *self, GString *text)
+append_bookmark(WatchWatch *self, GString *text)
 {
     g_autofree char *version = g_strdup_printf("%" PRIu64, self->version);
     json_t *metadata = json_pack("{s:s, s:n}", "resourceVersion", version, "creationTimestamp");
@@ -118,7 +118,7 @@ append_bookmark(Watch *self, GString *text)
 }
 
 static void
-append_gone(Watch *self, GString *text)
+append_gone(WatchWatch *self, GString *text)
 {
     append_shaped(self, text, "ERROR",
                   status_format(410, "too old resource version: the watch was too slow, or came "
@@ -126,7 +126,7 @@ append_gone(Watch *self, GString *text)
 }
 
 static gboolean
-is_in_view(const Watch *self, json_t *object)
+is_in_view(const WatchWatch *self, json_t *object)
 {
     const Target *target = self->target;
 
@@ -144,7 +144,7 @@ is_in_view(const Watch *self, json_t *object)
 /* What the change is for this watch: an object may come into its view, and leave it. NULL: nothing
  */
 static const char *
-event_type(const Watch *self, StoreChange *change)
+event_type(const WatchWatch *self, StoreChange *change)
 {
     gboolean is_seen = !change->is_gone && is_in_view(self, change->json);
     gboolean was_seen = FALSE;
@@ -173,7 +173,7 @@ form_of(const Target *target)
 
 /* Appends an event that may be kept at @line, or is kept there now. */
 static void
-append_kept(Watch *self, GString *text, GBytes **line, const char *type, json_t *object)
+append_kept(WatchWatch *self, GString *text, GBytes **line, const char *type, json_t *object)
 {
     gsize length;
 
@@ -189,7 +189,7 @@ append_kept(Watch *self, GString *text, GBytes **line, const char *type, json_t 
 /* Most watches of a resource want the same lines: made once. With a selector the type may differ.
  */
 static void
-append_change(Watch *self, GString *text, StoreChange *change)
+append_change(WatchWatch *self, GString *text, StoreChange *change)
 {
     const char *type = event_type(self, change);
 
@@ -207,7 +207,7 @@ append_change(Watch *self, GString *text, StoreChange *change)
 }
 
 static void
-append_initial(Watch *self, GString *text)
+append_initial(WatchWatch *self, GString *text)
 {
     const GPtrArray *objects = self->initial->objects;
 
@@ -228,7 +228,7 @@ append_initial(Watch *self, GString *text)
 }
 
 static void
-append_changes(Watch *self, GString *text)
+append_changes(WatchWatch *self, GString *text)
 {
     StoreKind *kind = self->target->kind;
 
@@ -249,7 +249,7 @@ append_changes(Watch *self, GString *text)
 
 /* A bookmark ends what a watch sends first, and tells now and then how far it is. */
 static void
-append_due_bookmark(Watch *self, GString *text)
+append_due_bookmark(WatchWatch *self, GString *text)
 {
     uint64_t behind = self->ends_initial ? self->present : self->target->kind->n_changes;
 
@@ -264,7 +264,7 @@ append_due_bookmark(Watch *self, GString *text)
 static GBytes *
 watch_pull(void *data, gboolean *is_over)
 {
-    Watch *self = data;
+    WatchWatch *self = data;
     GString *text = g_string_new(NULL);
 
     if (self->target->api->is_retired && !self->is_over) {
@@ -292,7 +292,7 @@ static const ExchangeStreamClass watch_class = {watch_pull, watch_end};
 static void
 on_change(void *data)
 {
-    Watch *self = data;
+    WatchWatch *self = data;
 
     exchange_wake(self->target->exchange);
 }
@@ -305,7 +305,7 @@ on_second(void *data)
     gint64 now = g_get_monotonic_time();
 
     for (unsigned i = 0; i < api->watches->len; i++) {
-        Watch *self = api->watches->pdata[i];
+        WatchWatch *self = api->watches->pdata[i];
         gboolean ends = !self->is_over && now >= self->ends_at;
         if (!ends && (!self->wants_bookmarks || now < self->bookmark_at))
             continue;
@@ -322,7 +322,7 @@ on_second(void *data)
 
 /* Returns: (owned): the name of the only object that is watched; NULL: there may be others */
 static char *
-only_name(const Watch *self)
+only_name(const WatchWatch *self)
 {
     static const char by_name[] = "metadata.name=";
     const char *fields = self->selection.fields;
@@ -336,7 +336,7 @@ only_name(const Watch *self)
 }
 
 static void
-list_initial(Watch *self)
+list_initial(WatchWatch *self)
 {
     const Target *target = self->target;
     g_autofree char *name = only_name(self);
@@ -352,7 +352,7 @@ list_initial(Watch *self)
 
 /* Where the watch begins. Returns: (owned): a refusal; NULL: it has begun */
 static json_t *
-find_start(Watch *self)
+find_start(WatchWatch *self)
 {
     const Exchange *exchange = self->target->exchange;
     const char *text = exchange_query(exchange, "resourceVersion");
@@ -378,7 +378,7 @@ find_start(Watch *self)
 }
 
 static void
-watch_start_timers(Watch *self)
+watch_start_timers(WatchWatch *self)
 {
     const char *text = exchange_query(self->target->exchange, "timeoutSeconds");
     gint64 timeout_s = text == NULL ? 0 : g_ascii_strtoll(text, NULL, 10),
@@ -414,7 +414,7 @@ watch_begin(const Target *target)
         target_refuse(target, fault);
         return;
     }
-    Watch *self = g_new0(Watch, 1);
+    WatchWatch *self = g_new0(WatchWatch, 1);
     self->target = target_copy(target);
     self->labels = g_strdup(selection.labels);
     self->fields = g_strdup(selection.fields);

@@ -51,7 +51,7 @@ time_of_day(void)
 }
 
 static void
-print_json(CsiCallsLog *self, const char *prefix, json_t *line)
+calls_log_print_json(CsiCallsLog *self, const char *prefix, json_t *line)
 {
     g_autofree char *text = json_dumps(line, JSON_COMPACT);
 
@@ -104,7 +104,7 @@ csi_calls_log_add(CsiCallsLog *self, const CsiLoggedCall *call)
     if (self->format == CSI_LOG_NONE)
         return;
     if (self->format == CSI_LOG_MOCK) {
-        print_json(self, "gRPCCall: ", mock_line(call));
+        calls_log_print_json(self, "gRPCCall: ", mock_line(call));
         return;
     }
     g_autofree char *now = time_of_day();
@@ -115,7 +115,7 @@ csi_calls_log_add(CsiCallsLog *self, const CsiLoggedCall *call)
                       "seconds", call->seconds, "request", csi_message_json(call->message));
         if (call->code != CSI_OK)
             json_object_set_new(line, "error", json_string(call->text));
-        print_json(self, "", line);
+        calls_log_print_json(self, "", line);
         return;
     }
     g_autofree char *subject = printable(subject_of(call->request));
@@ -136,7 +136,7 @@ csi_calls_log_note(CsiCallsLog *self, const char *format, ...)
     va_end(args);
     g_autofree char *now = time_of_day();
     if (self->format == CSI_LOG_JSON)
-        print_json(self, "", json_pack("{s:s,s:s}", "time", now, "note", text));
+        calls_log_print_json(self, "", json_pack("{s:s,s:s}", "time", now, "note", text));
     else
         fprintf(self->to, "%s %s\n", now, text);
     fflush(self->to);

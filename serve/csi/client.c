@@ -14,7 +14,7 @@
 typedef struct {
     grpc_channel *channel;
     void *methods[CSI_N_METHODS]; /* gRPC's handles */
-} Connection;
+} ClientConnection;
 
 struct CsiClient {
     grpc_completion_queue *queue;
@@ -31,7 +31,7 @@ typedef struct {
     grpc_byte_buffer *answer;
     grpc_status_code status;
     grpc_slice details;
-} Call;
+} CsiClientCall;
 
 CsiClient *
 csi_client_new(void)
@@ -41,7 +41,7 @@ csi_client_new(void)
     gpr_set_log_verbosity(GPR_LOG_SEVERITY_ERROR);
     grpc_init();
     self->queue = grpc_completion_queue_create_for_next(NULL);
-    self->connections = g_array_new(FALSE, FALSE, sizeof(Connection));
+    self->connections = g_array_new(FALSE, FALSE, sizeof(ClientConnection));
     return self;
 }
 
@@ -59,7 +59,7 @@ csi_client_connect(CsiClient *self, const char *endpoint)
     };
     const grpc_channel_args channel = {G_N_ELEMENTS(args), args};
     grpc_channel_credentials *credentials = grpc_insecure_credentials_create();
-    Connection connection = {.channel = grpc_channel_create(target, credentials, &channel)};
+    ClientConnection connection = {.channel = grpc_channel_create(target, credentials, &channel)};
 
     grpc_channel_credentials_release(credentials);
     for (unsigned i = 0; i < CSI_N_METHODS; i++)
@@ -70,7 +70,7 @@ csi_client_connect(CsiClient *self, const char *endpoint)
 }
 
 static void
-call_free(Call *self)
+csi_client_call_free(CsiClientCall *self)
 {
     if (self->answer != NULL)
         grpc_byte_buffer_destroy(self->answer);
@@ -88,7 +88,7 @@ csi_client_free(CsiClient *self)
         return;
     self->is_closing = TRUE;
     for (unsigned i = 0; i < self->connections->len; i++) /* cancels its calls */
-        grpc_channel_destroy(g_array_index(self->connections, Connection, i).channel);
+        grpc_channel_destroy(g_array_index(self->connections, ClientConnection, i).channel);
     while (self->n_calls > 0)
         csi_client_wait(self, g_get_monotonic_time() + G_USEC_PER_SEC);
     grpc_completion_queue_shutdown(self->queue);
@@ -110,8 +110,8 @@ csi_client_call(CsiClient *self,
                 CsiClientReply reply,
                 void *data)
 {
-    const Connection *to = &g_array_index(self->connections, Connection, connection);
-    Call *call = g_new0(Call, 1);
+    const ClientConnection *to = &g_array_index(self->connections, ClientConnection, connection);
+    CsiClientCall *call = g_new0(CsiClientCall, 1);
     gpr_timespec deadline = timeout_ns == 0
                                 ? gpr_inf_future(GPR_CLOCK_REALTIME)
                                 : gpr_time_add(gpr_now(GPR_CLOCK_REALTIME),
@@ -145,7 +145,7 @@ csi_client_call(CsiClient *self,
 }
 
 static void
-give_reply(CsiClient *self, Call *call)
+give_reply(CsiClient *self, CsiClientCall *call)
 {
     grpc_byte_buffer_reader reader;
     grpc_slice bytes = grpc_empty_slice();
@@ -162,7 +162,7 @@ give_reply(CsiClient *self, Call *call)
                     text, GRPC_SLICE_START_PTR(bytes), GRPC_SLICE_LENGTH(bytes));
     grpc_slice_unref(bytes);
     gpr_free(text);
-    call_free(call);
+    csi_client_call_free(call);
 }
 
 gboolean

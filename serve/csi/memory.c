@@ -36,7 +36,7 @@ is_change(CsiMethod method)
 
 /* A call that failed may have had its effect, and one whose caller is gone, too. */
 static void
-call_ended(void *data, const CsiCallRecord *record)
+memory_call_ended(void *data, const CsiCallRecord *record)
 {
     CsiPlugin *self = data;
     const CsiRequest *request = record->request;
@@ -130,7 +130,7 @@ remember_one(void *data, CsiStoreKind kind, const json_t *record)
 gboolean
 csi_plugin_remember(CsiPlugin *self, GError **error)
 {
-    const CsiObserver observer = {.ended = call_ended, .data = self};
+    const CsiObserver observer = {.ended = memory_call_ended, .data = self};
 
     if (self->options.state_folder == NULL || self->model == NULL)
         return TRUE;

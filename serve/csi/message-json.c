@@ -70,7 +70,9 @@ repeated_json(const ProtobufCFieldDescriptor *field, const void *items, size_t n
 }
 
 static gboolean
-is_set(const ProtobufCFieldDescriptor *field, const ProtobufCMessage *message, const void *at)
+message_json_is_set(const ProtobufCFieldDescriptor *field,
+                    const ProtobufCMessage *message,
+                    const void *at)
 {
     if ((field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) != 0)
         return *(const int *)(const void *)((const char *)message + field->quantifier_offset) ==
@@ -106,7 +108,7 @@ csi_message_json(const ProtobufCMessage *message)
                 json_object_set_new(
                     to, field->name,
                     repeated_json(field, *(const void *const *)(const void *)at, n));
-        } else if (is_set(field, message, at) &&
+        } else if (message_json_is_set(field, message, at) &&
                    (field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) != 0) {
             /* The oneofs of CSI are "type" and "access_type"; Go's printer keeps their Go names. */
             g_autofree char *name = camel(field->name);
@@ -118,7 +120,7 @@ csi_message_json(const ProtobufCMessage *message)
                                     ? "AccessType"
                                     : "Type",
                                 inner);
-        } else if (is_set(field, message, at)) {
+        } else if (message_json_is_set(field, message, at)) {
             json_object_set_new(to, field->name, value_json(field, at));
         }
     }

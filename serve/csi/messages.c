@@ -25,10 +25,10 @@ typedef struct {
     Strings *strings;          /* from the wire */
     const CsiRequest *request; /* to the wire: what the answer repeats */
     int64_t epoch;
-} Walk;
+} MessagesWalk;
 
 static void *
-own(Walk *self, void *pointer, GDestroyNotify free)
+own(MessagesWalk *self, void *pointer, GDestroyNotify free)
 {
     const Owned owned = {pointer, free};
 
@@ -39,7 +39,7 @@ own(Walk *self, void *pointer, GDestroyNotify free)
 
 /* Returns: (borrowed): room for @n items; NULL if there are none */
 static void *
-room(Walk *self, size_t n, size_t size)
+room(MessagesWalk *self, size_t n, size_t size)
 {
     return own(self, n == 0 ? NULL : g_malloc0_n(n, size), g_free);
 }
@@ -50,7 +50,7 @@ room(Walk *self, size_t n, size_t size)
 #define MEMBER(Type, base, offset) (*(Type *)(void *)((char *)(base) + (offset)))
 
 static void
-refuse(Walk *self, const char *field, const char *why)
+messages_refuse(MessagesWalk *self, const char *field, const char *why)
 {
     if (self->of->fault == NULL)
         self->of->fault = g_strdup_printf("%s %s", field, why);
@@ -69,7 +69,7 @@ part_of(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
 
 /* Returns: (borrowed): empty, of the type of the field */
 static ProtobufCMessage *
-new_message(Walk *self, const ProtobufCFieldDescriptor *field)
+new_message(MessagesWalk *self, const ProtobufCFieldDescriptor *field)
 {
     const ProtobufCMessageDescriptor *type = field->descriptor;
     ProtobufCMessage *message = room(self, 1, type->sizeof_message);
@@ -81,7 +81,7 @@ new_message(Walk *self, const ProtobufCFieldDescriptor *field)
 /* Returns: (borrowed): what is there on the way from the wire, which may be NULL; a new one on the
  * way to it */
 static ProtobufCMessage *
-part(Walk *self, ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
+part(MessagesWalk *self, ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
 {
     if (!self->to_wire)
         return part_of(message, field);
@@ -93,7 +93,10 @@ part(Walk *self, ProtobufCMessage *message, const ProtobufCFieldDescriptor *fiel
 /* The parts of a repeated field, or the only part. To the wire: @n of them are made. Returns:
  * (borrowed) */
 static ProtobufCMessage **
-parts(Walk *self, ProtobufCMessage *message, const ProtobufCFieldDescriptor *field, size_t *n)
+parts(MessagesWalk *self,
+      ProtobufCMessage *message,
+      const ProtobufCFieldDescriptor *field,
+      size_t *n)
 {
     gboolean is_many = field->label == PROTOBUF_C_LABEL_REPEATED;
     ProtobufCMessage **only = &MEMBER(ProtobufCMessage *, message, field->offset);
@@ -116,31 +119,31 @@ parts(Walk *self, ProtobufCMessage *message, const ProtobufCFieldDescriptor *fie
 
 /* ---- Values ---- */
 
-static void walk_message(Walk *self, ProtobufCMessage *message, CsiPlace place, void *base);
+static void walk_message(MessagesWalk *self, ProtobufCMessage *message, CsiPlace place, void *base);
 
 static const char *
-read_text(Walk *self, const char *field, const char *text, size_t bytes_max)
+messages_read_text(MessagesWalk *self, const char *field, const char *text, size_t bytes_max)
 {
     if (strlen(text) > bytes_max)
-        refuse(self, field, "is too long");
+        messages_refuse(self, field, "is too long");
     else if (!g_utf8_validate(text, -1, NULL))
-        refuse(self, field, "is not UTF-8");
+        messages_refuse(self, field, "is not UTF-8");
     else
         return strings_intern(self->strings, text);
     return NULL;
 }
 
 static void
-walk_text(Walk *self, const char *field, char **wire, const char **at)
+walk_text(MessagesWalk *self, const char *field, char **wire, const char **at)
 {
     if (self->to_wire && *at != NULL)
         *wire = (char *)*at; /* the string of a message is not const, and is never changed */
     else if (!self->to_wire && (*wire)[0] != '\0')
-        *at = read_text(self, field, *wire, TEXT_BYTES_MAX);
+        *at = messages_read_text(self, field, *wire, TEXT_BYTES_MAX);
 }
 
 static void
-walk_texts(Walk *self, const char *field, char ***wire, size_t *n, const StringList **at)
+walk_texts(MessagesWalk *self, const char *field, char ***wire, size_t *n, const StringList **at)
 {
     if (self->to_wire) {
         *n = *at == NULL ? 0 : (*at)->n_items;
@@ -150,12 +153,12 @@ walk_texts(Walk *self, const char *field, char ***wire, size_t *n, const StringL
         return;
     }
     if (*n > ITEMS_MAX)
-        refuse(self, field, "has too many items");
+        messages_refuse(self, field, "has too many items");
     if (*n == 0 || *n > ITEMS_MAX)
         return;
     const char **items = room(self, *n, sizeof *items);
     for (size_t i = 0; i < *n; i++)
-        items[i] = read_text(self, field, (*wire)[i], TEXT_BYTES_MAX);
+        items[i] = messages_read_text(self, field, (*wire)[i], TEXT_BYTES_MAX);
     if (self->of->fault == NULL)
         *at = own(self, string_list_new(items, (unsigned)*n), (GDestroyNotify)string_list_unref);
 }
@@ -167,7 +170,7 @@ typedef struct {
 } MapEntry;
 
 static void
-walk_map(Walk *self,
+walk_map(MessagesWalk *self,
          ProtobufCMessage *message,
          const ProtobufCFieldDescriptor *field,
          const StringMap **at)
@@ -184,20 +187,21 @@ walk_map(Walk *self,
     for (size_t i = 0; i < n && bytes <= MAP_BYTES_MAX; i++)
         bytes += strlen(entries[i]->key) + strlen(entries[i]->value);
     if (n > ITEMS_MAX || bytes > MAP_BYTES_MAX) {
-        refuse(self, field->name, "is too large");
+        messages_refuse(self, field->name, "is too large");
         return;
     }
     StringPair *pairs = room(self, n, sizeof *pairs);
     for (size_t i = 0; i < n; i++)
-        pairs[i] = (StringPair){read_text(self, field->name, entries[i]->key, MAP_BYTES_MAX),
-                                read_text(self, field->name, entries[i]->value, MAP_BYTES_MAX)};
+        pairs[i] =
+            (StringPair){messages_read_text(self, field->name, entries[i]->key, MAP_BYTES_MAX),
+                         messages_read_text(self, field->name, entries[i]->value, MAP_BYTES_MAX)};
     if (self->of->fault == NULL)
         *at = own(self, string_map_new(pairs, (unsigned)n), (GDestroyNotify)string_map_unref);
 }
 
 /* Messages with one field each: a map. */
 static void
-walk_maps(Walk *self,
+walk_maps(MessagesWalk *self,
           ProtobufCMessage *message,
           const ProtobufCFieldDescriptor *field,
           const StringMap ***at,
@@ -207,7 +211,7 @@ walk_maps(Walk *self,
     ProtobufCMessage **topologies = parts(self, message, field, &n_parts);
 
     if (!self->to_wire && n_parts > ITEMS_MAX) {
-        refuse(self, field->name, "has too many items");
+        messages_refuse(self, field->name, "has too many items");
         return;
     }
     if (!self->to_wire && n_parts > 0) {
@@ -220,7 +224,7 @@ walk_maps(Walk *self,
 
 /* Messages that are a struct each. Returns: their number */
 static unsigned
-walk_structs(Walk *self,
+walk_structs(MessagesWalk *self,
              ProtobufCMessage *message,
              const ProtobufCFieldDescriptor *field,
              CsiPlace place,
@@ -232,7 +236,7 @@ walk_structs(Walk *self,
     ProtobufCMessage **items = parts(self, message, field, &n_parts);
 
     if (!self->to_wire && place != ENTRY && n_parts > ITEMS_MAX) {
-        refuse(self, field->name, "has too many items");
+        messages_refuse(self, field->name, "has too many items");
         return 0;
     }
     if (!self->to_wire && n_parts > 0) {
@@ -245,7 +249,7 @@ walk_structs(Walk *self,
 }
 
 static void
-walk_capabilities(Walk *self,
+walk_capabilities(MessagesWalk *self,
                   ProtobufCMessage *message,
                   const ProtobufCFieldDescriptor *field,
                   void **at,
@@ -258,7 +262,7 @@ walk_capabilities(Walk *self,
     for (unsigned i = 0; i < n_parts && items != NULL; i++) {
         CsiCapability *capability = &((CsiCapability *)*at)[i];
         if (((const Csi__V1__VolumeCapability *)items[i])->access_type_case == 0)
-            refuse(self, field->name, "has neither block nor mount");
+            messages_refuse(self, field->name, "has neither block nor mount");
         if ((unsigned)capability->mode >= CSI_N_MODES)
             capability->mode = CSI_MODE_UNKNOWN;
     }
@@ -269,7 +273,7 @@ walk_capabilities(Walk *self,
 #define SECOND_GROUP 15
 
 static void
-write_flags(Walk *self,
+write_flags(MessagesWalk *self,
             ProtobufCMessage *message,
             const ProtobufCFieldDescriptor *field,
             unsigned mask)
@@ -291,7 +295,7 @@ write_flags(Walk *self,
 }
 
 static unsigned
-read_flags(Walk *self, ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
+read_flags(MessagesWalk *self, ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
 {
     unsigned mask = 0;
     size_t n = 0;
@@ -310,7 +314,7 @@ read_flags(Walk *self, ProtobufCMessage *message, const ProtobufCFieldDescriptor
 
 /* Bytes, and inodes unless it is a block device. */
 static void
-walk_usage(Walk *self,
+walk_usage(MessagesWalk *self,
            ProtobufCMessage *message,
            const ProtobufCFieldDescriptor *field,
            CsiResponse *at)
@@ -333,7 +337,7 @@ walk_usage(Walk *self,
 }
 
 static void
-walk_time(Walk *self, Csi__V1__Timestamp *wire, SimTime *at)
+walk_time(MessagesWalk *self, Csi__V1__Timestamp *wire, SimTime *at)
 {
     if (self->to_wire) {
         wire->seconds = (self->epoch + *at) / SIM_SECOND;
@@ -346,7 +350,7 @@ walk_time(Walk *self, Csi__V1__Timestamp *wire, SimTime *at)
 /* ---- Fields ---- */
 
 static void
-walk_number(Walk *self, const CsiField *field, void *wire, void *at)
+walk_number(MessagesWalk *self, const CsiField *field, void *wire, void *at)
 {
     int32_t *count = wire;
 
@@ -361,7 +365,7 @@ walk_number(Walk *self, const CsiField *field, void *wire, void *at)
         if (self->to_wire)
             *count = *(int32_t *)at;
         else if (*count < 0)
-            refuse(self, field->name, "is negative");
+            messages_refuse(self, field->name, "is negative");
         else
             *(int32_t *)at = *count;
         return;
@@ -375,7 +379,7 @@ walk_number(Walk *self, const CsiField *field, void *wire, void *at)
 
 /* A message of which there is one. */
 static void
-walk_part(Walk *self, const CsiField *field, ProtobufCMessage *inner, void *at)
+walk_part(MessagesWalk *self, const CsiField *field, ProtobufCMessage *inner, void *at)
 {
     Csi__V1__BoolValue *truth = (Csi__V1__BoolValue *)inner;
     Csi__V1__Int64Value *number = (Csi__V1__Int64Value *)inner;
@@ -411,7 +415,7 @@ walk_part(Walk *self, const CsiField *field, ProtobufCMessage *inner, void *at)
         at = &healthy;
     walk_message(self, inner, field->inside, at);
     if (field->inside == SOURCE && !self->to_wire && ((CsiSource *)at)->id == NULL)
-        refuse(self, field->name, "names no snapshot or volume");
+        messages_refuse(self, field->name, "names no snapshot or volume");
 }
 
 /* Whether there is something to put on the wire. */
@@ -433,7 +437,7 @@ is_given(const CsiField *field, const void *at)
 }
 
 static void
-walk_field(Walk *self,
+walk_field(MessagesWalk *self,
            const CsiField *field,
            ProtobufCMessage *message,
            const ProtobufCFieldDescriptor *type,
@@ -501,7 +505,7 @@ walk_field(Walk *self,
 }
 
 static void
-walk_message(Walk *self, ProtobufCMessage *message, CsiPlace place, void *base)
+walk_message(MessagesWalk *self, ProtobufCMessage *message, CsiPlace place, void *base)
 {
     const ProtobufCMessageDescriptor *type = message->descriptor;
 
@@ -522,7 +526,7 @@ is_about_one(CsiMethod method)
 
 /* The response, or its only entry. */
 static void
-walk_response(Walk *self, CsiMethod method, CsiResponse *response)
+walk_response(MessagesWalk *self, CsiMethod method, CsiResponse *response)
 {
     if (!is_about_one(method)) {
         walk_message(self, self->of->message, RESPONSE, response);
@@ -556,7 +560,7 @@ void
 csi_message_read_request(
     CsiMessage *self, Strings *strings, CsiMethod method, const uint8_t *bytes, size_t n_bytes)
 {
-    Walk walk = {.of = self, .strings = strings};
+    MessagesWalk walk = {.of = self, .strings = strings};
 
     if (begin_reading(self, csi_message_types(method)->request, method, bytes, n_bytes))
         walk_message(&walk, self->message, REQUEST, &self->request);
@@ -572,14 +576,14 @@ csi_message_read_response(CsiMessage *self,
                           size_t n_bytes,
                           int64_t epoch)
 {
-    Walk walk = {.of = self, .strings = strings, .epoch = epoch};
+    MessagesWalk walk = {.of = self, .strings = strings, .epoch = epoch};
 
     if (begin_reading(self, csi_message_types(method)->response, method, bytes, n_bytes))
         walk_response(&walk, method, &self->response);
 }
 
 static void
-begin_writing(Walk *self, const ProtobufCMessageDescriptor *type)
+begin_writing(MessagesWalk *self, const ProtobufCMessageDescriptor *type)
 {
     *self->of = (CsiMessage){.owned = g_array_new(FALSE, FALSE, sizeof(Owned))};
     self->of->message = room(self, 1, type->sizeof_message);
@@ -589,7 +593,7 @@ begin_writing(Walk *self, const ProtobufCMessageDescriptor *type)
 void
 csi_message_write_request(CsiMessage *self, const CsiRequest *request)
 {
-    Walk walk = {.of = self, .to_wire = TRUE};
+    MessagesWalk walk = {.of = self, .to_wire = TRUE};
 
     begin_writing(&walk, csi_message_types(request->method)->request);
     walk_message(&walk, self->message, REQUEST, (CsiRequest *)request);
@@ -601,7 +605,7 @@ csi_message_write_response(CsiMessage *self,
                            const CsiResponse *response,
                            int64_t epoch)
 {
-    Walk walk = {.of = self, .to_wire = TRUE, .request = request, .epoch = epoch};
+    MessagesWalk walk = {.of = self, .to_wire = TRUE, .request = request, .epoch = epoch};
     CsiResponse told = *response;
 
     if (request->method == CSI_CREATE_SNAPSHOT)

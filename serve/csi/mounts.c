@@ -28,7 +28,7 @@ fd_path(int fd, char path[FD_PATH_BYTES])
 }
 
 static gboolean
-refuse(GError **error, CsiCode code, const char *path, const char *what)
+mounts_refuse(GError **error, CsiCode code, const char *path, const char *what)
 {
     g_set_error(error, csi_mounts_error_quark(), code, "%s: %s", path, what);
     return FALSE;
@@ -49,9 +49,10 @@ refuse_errno(GError **error, const char *path, const char *what, int number)
 static gboolean
 refuse_way(GError **error, const char *path, const char *what, int number)
 {
-    return loop_way_leads_elsewhere(number) ? refuse(error, CSI_INVALID_ARGUMENT, path,
-                                                     "a symbolic link or no folder is on the way")
-                                            : refuse_errno(error, path, what, number);
+    return loop_way_leads_elsewhere(number)
+               ? mounts_refuse(error, CSI_INVALID_ARGUMENT, path,
+                               "a symbolic link or no folder is on the way")
+               : refuse_errno(error, path, what, number);
 }
 
 const char *
@@ -77,7 +78,7 @@ open_parent(const CsiMounts *self, const char *path, char **name, GError **error
     size_t length = strcmp(root, "/") == 0 ? 0 : strlen(root);
 
     if (strncmp(plain, root, length) != 0 || plain[length] != '/') {
-        refuse(error, CSI_INVALID_ARGUMENT, path, "is outside of --mount-root");
+        mounts_refuse(error, CSI_INVALID_ARGUMENT, path, "is outside of --mount-root");
         return -1;
     }
     int parent = loop_way_open_parent(root, plain + length + 1, LOOP_WAY_ANY);

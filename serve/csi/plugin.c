@@ -55,7 +55,7 @@ advance(CsiPlugin *self)
 /* ---- Calls ---- */
 
 static void
-call_free(void *data)
+plugin_call_free(void *data)
 {
     CsiPluginCall *self = data;
 
@@ -66,7 +66,7 @@ call_free(void *data)
 }
 
 static void
-settle(CsiPluginCall *call, CsiCode code, const char *text)
+plugin_settle(CsiPluginCall *call, CsiCode code, const char *text)
 {
     call->code = code;
     call->text = g_strdup(text);
@@ -111,16 +111,16 @@ reply(void *data, const CsiResponse *response)
     g_autoptr(GError) error = NULL;
 
     if (response->code != CSI_OK) {
-        settle(call, response->code, response->message);
+        plugin_settle(call, response->code, response->message);
     } else if (!finish_here(call, response, &error)) {
-        settle(call, (CsiCode)error->code, error->message);
+        plugin_settle(call, (CsiCode)error->code, error->message);
     } else {
         CsiResponse told = *response;
         csi_plugin_complete(call->plugin, &call->message.request, &told);
         csi_message_write_response(&call->answer, &call->message.request, &told,
                                    call->plugin->epoch);
         g_clear_pointer(&call->plugin->told_context, string_map_unref);
-        settle(call, CSI_OK, NULL);
+        plugin_settle(call, CSI_OK, NULL);
     }
 }
 
@@ -171,15 +171,16 @@ csi_plugin_call(CsiPlugin *self,
     if (fault != NULL) {
         g_autofree char *text =
             call->message.fault != NULL ? g_strdup(fault) : g_strconcat("a path ", fault, NULL);
-        settle(call, CSI_INVALID_ARGUMENT, text);
+        plugin_settle(call, CSI_INVALID_ARGUMENT, text);
         return call;
     }
     if (strings_size(self->strings) > STRINGS_BYTES_MAX) {
-        settle(call, CSI_RESOURCE_EXHAUSTED, "the driver has seen too many names: restart it");
+        plugin_settle(call, CSI_RESOURCE_EXHAUSTED,
+                      "the driver has seen too many names: restart it");
         return call;
     }
     if (!let_go_first(self, request, &error)) {
-        settle(call, (CsiCode)error->code, error->message);
+        plugin_settle(call, (CsiCode)error->code, error->message);
         return call;
     }
     csi_plugin_prepare(self, request);
@@ -198,13 +199,13 @@ csi_plugin_abandon(CsiPlugin *self, CsiPluginCall *call)
     }
     csi_driver_abandon(self->driver, call->id);
     call->data = NULL;
-    settle(call, CSI_CANCELLED, "the caller is gone");
+    plugin_settle(call, CSI_CANCELLED, "the caller is gone");
 }
 
 /* ---- Turns ---- */
 
 static void
-count(CsiPlugin *self, const CsiPluginCall *call, int64_t took)
+plugin_count(CsiPlugin *self, const CsiPluginCall *call, int64_t took)
 {
     const char *const values[] = {csi_code_name(call->code),
                                   csi_method_full_name(call->message.request.method)};
@@ -219,7 +220,7 @@ give_answer(CsiPlugin *self, CsiPluginCall *call)
     int64_t took = csi_plugin_clock() - call->came_at;
     const ProtobufCMessage *answer = call->code == CSI_OK ? call->answer.message : NULL;
 
-    count(self, call, took);
+    plugin_count(self, call, took);
     if (self->options.log != NULL) {
         const CsiLoggedCall logged = {call->message.request.method,
                                       &call->message.request,
@@ -322,7 +323,7 @@ csi_plugin_new(const CsiPluginOptions *options, GError **error)
     self->sim = sim_new(&sim);
     self->strings = strings_new();
     self->metrics = sim_metrics_new(NULL);
-    self->answers = g_ptr_array_new_with_free_func(call_free);
+    self->answers = g_ptr_array_new_with_free_func(plugin_call_free);
     self->changed = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     self->driver = open_driver(self, error);
     if (self->driver == NULL || !csi_plugin_add_nodes(self, error) ||

@@ -28,7 +28,7 @@ struct RemoteDriver {
 /* ---- Ends ---- */
 
 static void
-call_ended(Sim *sim, void *data)
+remote_driver_call_ended(Sim *sim, void *data)
 {
     RemoteCall *call = data;
     const CsiRequest *request = call->base.request;
@@ -46,10 +46,12 @@ call_ended(Sim *sim, void *data)
     csi_call_finish(&call->base, &response);
 }
 
-static const SimEventType call_ended_event = {.name = "csi/remote call ended", .fire = call_ended};
+static const SimEventType call_ended_event = {.name = "csi/remote call ended",
+                                              .fire = remote_driver_call_ended};
 
 static void
-answered(void *data, CsiCode code, const char *text, const uint8_t *bytes, size_t n_bytes)
+remote_driver_answered(
+    void *data, CsiCode code, const char *text, const uint8_t *bytes, size_t n_bytes)
 {
     RemoteCall *call = data;
     CsiDriver *driver = call->base.driver;
@@ -116,7 +118,7 @@ remote_driver_pace(const RemoteDriver *self)
 /* ---- The class ---- */
 
 static void
-start(CsiDriver *driver, CsiCall *base)
+remote_driver_start(CsiDriver *driver, CsiCall *base)
 {
     RemoteDriver *self = (RemoteDriver *)driver;
     const CsiRequest *request = base->request;
@@ -130,7 +132,7 @@ start(CsiDriver *driver, CsiCall *base)
     csi_message_write_request(&message, request);
     ((RemoteCall *)base)->sent_us = g_get_monotonic_time();
     csi_client_call(self->client, own == 0 ? self->controller : own - 1, request->method,
-                    message.message, request->timeout_ns, answered, base);
+                    message.message, request->timeout_ns, remote_driver_answered, base);
     csi_message_clear(&message);
 }
 
@@ -167,7 +169,10 @@ free_driver(CsiDriver *driver)
 }
 
 static void
-add_node(CsiDriver *driver, const char *name, const char *node_id, const StringMap *segments)
+remote_driver_add_node(CsiDriver *driver,
+                       const char *name,
+                       const char *node_id,
+                       const StringMap *segments)
 {
     (void)driver, (void)name, (void)node_id, (void)segments; /* its plugin knows */
 }
@@ -181,12 +186,12 @@ n_volumes(const CsiDriver *driver)
 static const CsiDriverClass remote_driver_class = {
     .name = "remote",
     .call_size = sizeof(RemoteCall),
-    .start = start,
+    .start = remote_driver_start,
     .caller_gone = caller_gone,
     .call_clear = call_clear,
     .close = close_driver,
     .free = free_driver,
-    .add_node = add_node,
+    .add_node = remote_driver_add_node,
     .n_volumes = n_volumes,
 };
 

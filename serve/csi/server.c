@@ -26,17 +26,17 @@
 
 G_DEFINE_QUARK(kvolsim - csi - server - error, csi_server_error)
 
-typedef struct Call Call;
+typedef struct ServerCall ServerCall;
 
 typedef enum { CALL_ARRIVED, CALL_CLOSED, CALL_SENT, CALL_UNKNOWN, SERVER_DOWN } EventKind;
 
 /* What gRPC gives back when something is done. */
 typedef struct {
     EventKind kind;
-    Call *call;
+    ServerCall *call;
 } Tag;
 
-struct Call {
+struct ServerCall {
     CsiServer *server;
     CsiMethod method;    /* CSI_N_METHODS: one that we do not have */
     CsiPluginCall *work; /* NULL: not yet, or answered */
@@ -80,7 +80,7 @@ struct CsiServer {
 
 /* Returns: (owned): %NULL with @error */
 static char *
-path_of(const char *endpoint, GError **error)
+server_path_of(const char *endpoint, GError **error)
 {
     const char *path = g_str_has_prefix(endpoint, "unix://") ? endpoint + strlen("unix://")
                        : g_str_has_prefix(endpoint, "unix:") ? endpoint + strlen("unix:")
@@ -188,7 +188,7 @@ make_server(CsiServer *self)
 CsiServer *
 csi_server_new(const CsiServerOptions *options, GError **error)
 {
-    g_autofree char *path = path_of(options->endpoint, error);
+    g_autofree char *path = server_path_of(options->endpoint, error);
 
     if (path == NULL || !make_way(path, error))
         return NULL;
@@ -242,7 +242,7 @@ csi_server_free(CsiServer *self)
 /* ---- Calls ---- */
 
 static void
-call_free(Call *self)
+server_call_free(ServerCall *self)
 {
     if (self->payload != NULL)
         grpc_byte_buffer_destroy(self->payload);
@@ -258,10 +258,10 @@ call_free(Call *self)
 static void
 expect_call(CsiServer *self, CsiMethod method)
 {
-    Call *call = g_new0(Call, 1);
+    ServerCall *call = g_new0(ServerCall, 1);
     grpc_call_error error;
 
-    *call = (Call){
+    *call = (ServerCall){
         .server = self,
         .method = method,
         .arrived = {method == CSI_N_METHODS ? CALL_UNKNOWN : CALL_ARRIVED, call},
@@ -279,18 +279,18 @@ expect_call(CsiServer *self, CsiMethod method)
             &call->payload, self->queue, self->queue, &call->arrived);
     }
     if (error != GRPC_CALL_OK)
-        call_free(call);
+        server_call_free(call);
 }
 
 static void
-start_batch(Call *call, const grpc_op *ops, size_t n, Tag *tag)
+start_batch(ServerCall *call, const grpc_op *ops, size_t n, Tag *tag)
 {
     if (grpc_call_start_batch(call->call, ops, n, tag, NULL) == GRPC_CALL_OK)
         call->n_pending++;
 }
 
 static void
-send_status(Call *call, CsiCode code, const char *text, grpc_byte_buffer *payload)
+send_status(ServerCall *call, CsiCode code, const char *text, grpc_byte_buffer *payload)
 {
     grpc_slice details = grpc_slice_from_copied_string(text);
     grpc_op ops[3] = {{.op = GRPC_OP_SEND_INITIAL_METADATA}};
@@ -308,7 +308,7 @@ send_status(Call *call, CsiCode code, const char *text, grpc_byte_buffer *payloa
 void
 csi_server_answer(void *data, CsiCode code, const char *text, const ProtobufCMessage *message)
 {
-    Call *call = data;
+    ServerCall *call = data;
 
     call->work = NULL;
     if (call->is_closed)
@@ -337,7 +337,7 @@ time_left(gpr_timespec deadline)
 }
 
 static void
-take_call(CsiServer *self, Call *call)
+take_call(CsiServer *self, ServerCall *call)
 {
     const grpc_op close = {.op = GRPC_OP_RECV_CLOSE_ON_SERVER,
                            .data.recv_close_on_server = {&call->is_cancelled}};
@@ -372,13 +372,13 @@ take_call(CsiServer *self, Call *call)
 static void
 handle(CsiServer *self, const Event *event)
 {
-    Call *call = event->tag->call;
+    ServerCall *call = event->tag->call;
 
     switch (event->tag->kind) {
     case CALL_ARRIVED:
     case CALL_UNKNOWN:
         if (!event->ok) { /* the server is going down */
-            call_free(call);
+            server_call_free(call);
             return;
         }
         expect_call(self, call->method);
@@ -399,7 +399,7 @@ handle(CsiServer *self, const Event *event)
     }
     if (call->n_pending == 0) {
         self->n_calls--;
-        call_free(call);
+        server_call_free(call);
     }
 }
 
@@ -468,7 +468,7 @@ see_stops(CsiServer *self)
 }
 
 static void
-begin(CsiServer *self, CsiPlugin *plugin)
+server_begin(CsiServer *self, CsiPlugin *plugin)
 {
     self->plugin = plugin;
     self->is_running = TRUE;
@@ -487,7 +487,7 @@ csi_server_run(CsiServer *self, CsiPlugin *plugin)
 {
     GArray *events = g_array_new(FALSE, FALSE, sizeof(Event));
 
-    begin(self, plugin);
+    server_begin(self, plugin);
     int64_t due = csi_plugin_turn(plugin);
     while (self->is_running) {
         wait_for_news(self, MIN(due, self->ends_by), &events);

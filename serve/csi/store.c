@@ -18,7 +18,7 @@ struct CsiStore {
 G_DEFINE_QUARK(kvolsim - csi - store - error, csi_store_error)
 
 static gboolean
-fail(const CsiStore *self, GError **error)
+store_fail(const CsiStore *self, GError **error)
 {
     int code = sqlite3_errcode(self->db);
     CsiStoreError kind = code == SQLITE_BUSY     ? CSI_STORE_ERROR_TAKEN
@@ -32,29 +32,30 @@ fail(const CsiStore *self, GError **error)
 }
 
 static gboolean
-execute(CsiStore *self, const char *sql, GError **error)
+store_execute(CsiStore *self, const char *sql, GError **error)
 {
-    return sqlite3_exec(self->db, sql, NULL, NULL, NULL) == SQLITE_OK || fail(self, error);
+    return sqlite3_exec(self->db, sql, NULL, NULL, NULL) == SQLITE_OK || store_fail(self, error);
 }
 
 static gboolean
-prepare(CsiStore *self, const char *sql, sqlite3_stmt **statement, GError **error)
+store_prepare(CsiStore *self, const char *sql, sqlite3_stmt **statement, GError **error)
 {
-    return sqlite3_prepare_v2(self->db, sql, -1, statement, NULL) == SQLITE_OK || fail(self, error);
+    return sqlite3_prepare_v2(self->db, sql, -1, statement, NULL) == SQLITE_OK ||
+           store_fail(self, error);
 }
 
 /* Returns: %FALSE with @error */
 static gboolean
-number_of(CsiStore *self, const char *sql, int64_t *number, GError **error)
+store_number_of(CsiStore *self, const char *sql, int64_t *number, GError **error)
 {
     sqlite3_stmt *statement;
 
-    if (!prepare(self, sql, &statement, error))
+    if (!store_prepare(self, sql, &statement, error))
         return FALSE;
     gboolean ok = sqlite3_step(statement) == SQLITE_ROW;
     *number = ok ? sqlite3_column_int64(statement, 0) : 0;
     if (!ok)
-        fail(self, error);
+        store_fail(self, error);
     sqlite3_finalize(statement);
     return ok;
 }
@@ -77,7 +78,7 @@ check_driver(CsiStore *self, const char *driver, GError **error)
     sqlite3_stmt *statement;
     gboolean ok = TRUE;
 
-    if (!prepare(self, "SELECT driver FROM about", &statement, error))
+    if (!store_prepare(self, "SELECT driver FROM about", &statement, error))
         return FALSE;
     if (sqlite3_step(statement) == SQLITE_ROW) {
         const char *found = (const char *)sqlite3_column_text(statement, 0);
@@ -90,10 +91,10 @@ check_driver(CsiStore *self, const char *driver, GError **error)
         return ok;
     }
     sqlite3_finalize(statement);
-    if (!prepare(self, "INSERT INTO about VALUES (?1)", &statement, error))
+    if (!store_prepare(self, "INSERT INTO about VALUES (?1)", &statement, error))
         return FALSE;
     sqlite3_bind_text(statement, 1, driver, -1, SQLITE_STATIC);
-    ok = sqlite3_step(statement) == SQLITE_DONE || fail(self, error);
+    ok = sqlite3_step(statement) == SQLITE_DONE || store_fail(self, error);
     sqlite3_finalize(statement);
     return ok;
 }
@@ -103,12 +104,12 @@ prepare_file(CsiStore *self, const char *driver, GError **error)
 {
     int64_t application, version;
 
-    if (!execute(self, settings, error) ||
-        !number_of(self, "PRAGMA application_id", &application, error) ||
-        !number_of(self, "PRAGMA user_version", &version, error))
+    if (!store_execute(self, settings, error) ||
+        !store_number_of(self, "PRAGMA application_id", &application, error) ||
+        !store_number_of(self, "PRAGMA user_version", &version, error))
         return FALSE;
     if (application == 0 && version == 0) {
-        if (!execute(self, schema, error))
+        if (!store_execute(self, schema, error))
             return FALSE;
     } else if (application != APPLICATION_ID || version != SCHEMA_VERSION) {
         g_set_error(error, CSI_STORE_ERROR, CSI_STORE_ERROR_FOREIGN,
@@ -116,9 +117,10 @@ prepare_file(CsiStore *self, const char *driver, GError **error)
         return FALSE;
     }
     return check_driver(self, driver, error) &&
-           prepare(self, "INSERT OR REPLACE INTO record VALUES (?1, ?2, ?3, ?4)", &self->put,
-                   error) &&
-           prepare(self, "DELETE FROM record WHERE kind = ?1 AND id = ?2", &self->remove, error);
+           store_prepare(self, "INSERT OR REPLACE INTO record VALUES (?1, ?2, ?3, ?4)", &self->put,
+                         error) &&
+           store_prepare(self, "DELETE FROM record WHERE kind = ?1 AND id = ?2", &self->remove,
+                         error);
 }
 
 CsiStore *
@@ -155,7 +157,7 @@ csi_store_put(
     g_autofree char *text =
         record != NULL ? json_dumps(record, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
 
-    if (!self->is_open && !execute(self, "BEGIN", error))
+    if (!self->is_open && !store_execute(self, "BEGIN", error))
         return FALSE;
     self->is_open = TRUE;
     sqlite3_bind_int(statement, 1, kind);
@@ -164,7 +166,7 @@ csi_store_put(
         sqlite3_bind_int64(statement, 3, json_integer_value(json_object_get(record, "sequence")));
         sqlite3_bind_text(statement, 4, text, -1, SQLITE_STATIC);
     }
-    gboolean ok = sqlite3_step(statement) == SQLITE_DONE || fail(self, error);
+    gboolean ok = sqlite3_step(statement) == SQLITE_DONE || store_fail(self, error);
     sqlite3_reset(statement);
     sqlite3_clear_bindings(statement);
     return ok;
@@ -176,9 +178,9 @@ csi_store_commit(CsiStore *self, GError **error)
     if (!self->is_open)
         return TRUE;
     self->is_open = FALSE;
-    if (execute(self, "COMMIT", error))
+    if (store_execute(self, "COMMIT", error))
         return TRUE;
-    execute(self, "ROLLBACK", NULL);
+    store_execute(self, "ROLLBACK", NULL);
     return FALSE;
 }
 
@@ -191,15 +193,15 @@ csi_store_each(CsiStore *self,
     sqlite3_stmt *statement;
     int code;
 
-    if (!prepare(self, "SELECT kind, json FROM record ORDER BY kind, sequence, id", &statement,
-                 error))
+    if (!store_prepare(self, "SELECT kind, json FROM record ORDER BY kind, sequence, id",
+                       &statement, error))
         return FALSE;
     while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
         json_auto_t *record = json_loads((const char *)sqlite3_column_text(statement, 1), 0, NULL);
         if (json_is_object(record))
             visit(data, (CsiStoreKind)sqlite3_column_int(statement, 0), record);
     }
-    gboolean ok = code == SQLITE_DONE || fail(self, error);
+    gboolean ok = code == SQLITE_DONE || store_fail(self, error);
     sqlite3_finalize(statement);
     return ok;
 }

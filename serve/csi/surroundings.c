@@ -103,7 +103,7 @@ segments_of(const CsiPlugin *self, const char *node, const json_t *labels, char 
 }
 
 static void
-add_node(CsiPlugin *self, const char *name, const json_t *labels, char *const *given)
+surroundings_add_node(CsiPlugin *self, const char *name, const json_t *labels, char *const *given)
 {
     const char *interned = strings_intern(self->strings, name);
     StringMap *segments = segments_of(self, interned, labels, given);
@@ -124,7 +124,7 @@ add_group(CsiPlugin *self, const ScenarioNodes *group)
             group, name->str, n_zones == 0 ? NULL : group->zones[i % n_zones]);
         const json_t *labels = json_object_get(json_object_get(manifest, "metadata"), "labels");
         gboolean is_own = g_strcmp0(name->str, self->node) == 0;
-        add_node(self, name->str, labels, is_own ? self->options.topology : NULL);
+        surroundings_add_node(self, name->str, labels, is_own ? self->options.topology : NULL);
     }
 }
 
@@ -141,7 +141,7 @@ csi_plugin_add_nodes(CsiPlugin *self, GError **error)
     }
     self->node = strings_intern(self->strings, options->node);
     if (self->node != NULL)
-        add_node(self, self->node, NULL, options->topology);
+        surroundings_add_node(self, self->node, NULL, options->topology);
     for (unsigned i = 0; i < options->scenario->n_nodes && options->has_scenario_nodes; i++)
         add_group(self, &options->scenario->nodes[i]);
     return TRUE;
@@ -206,10 +206,10 @@ typedef struct {
     CsiPlugin *plugin;
     const ScenarioAction *action;
     gboolean begins;
-} Change;
+} SurroundingsChange;
 
 static void
-change_driver(Change *self)
+change_driver(SurroundingsChange *self)
 {
     CsiModelledDriver *model = self->plugin->model;
     const ScenarioAction *action = self->action;
@@ -247,7 +247,7 @@ change_driver(Change *self)
 static void
 change_is_due(Sim *sim, void *data)
 {
-    Change *self = data;
+    SurroundingsChange *self = data;
 
     (void)sim;
     change_driver(self);
@@ -266,9 +266,9 @@ static const SimEventType change_event = {
 static void
 schedule_change(CsiPlugin *self, const ScenarioAction *action, gboolean begins, SimTime at)
 {
-    Change *change = g_new(Change, 1);
+    SurroundingsChange *change = g_new(SurroundingsChange, 1);
 
-    *change = (Change){self, action, begins};
+    *change = (SurroundingsChange){self, action, begins};
     sim_at(self->sim, at, &change_event, change, 0);
 }
 

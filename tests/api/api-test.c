@@ -4,7 +4,7 @@
 #include "models/api/checks/checks.h"
 
 static void
-report(ApiParser *parser, const json_t *where, const char *message, const char *hint)
+api_test_report(ApiParser *parser, const json_t *where, const char *message, const char *hint)
 {
     ApiTest *self = parser->data;
 
@@ -24,7 +24,7 @@ api_test_new(void)
     self->faults = g_string_new(NULL);
     self->parser = (ApiParser){
         .objects = self->objects,
-        .report = report,
+        .report = api_test_report,
         .data = self,
         .path = g_string_new(NULL),
     };

@@ -48,7 +48,7 @@ format_text(const char *format, gboolean is_good)
 }
 
 static const char *const *
-words_of(const SchemaField *field)
+checks_words_of(const SchemaField *field)
 {
     const SchemaType *type = field->type->element != NULL ? field->type->element : field->type;
 
@@ -87,7 +87,7 @@ good_value(const SchemaField *field, const SchemaType *type)
     case SCHEMA_MICRO_TIME:
         if (checks->format != NULL)
             return json_string(format_text(checks->format, TRUE));
-        return json_string(words_of(field) != NULL ? words_of(field)[0] : "a");
+        return json_string(checks_words_of(field) != NULL ? checks_words_of(field)[0] : "a");
     }
     return NULL;
 }
@@ -109,7 +109,7 @@ typedef struct {
 /* Returns: whether a struct with this value of the field alone has a fault there that begins with
  * @words. @value: (taken) (nullable) */
 static gboolean
-is_told(const ConstraintRow *row, json_t *value, json_t *old /* taken */, const char *words)
+checks_is_told(const ConstraintRow *row, json_t *value, json_t *old /* taken */, const char *words)
 {
     g_autoptr(ApiTest) test = api_test_new();
     json_auto_t *object = json_object(), *before = old == NULL ? NULL : json_object();
@@ -139,7 +139,7 @@ is_refused(const ConstraintRow *row, json_t *value)
                                           "Duplicate", "["};
 
     for (unsigned i = 0; i < G_N_ELEMENTS(reasons); i++)
-        if (is_told(row, json_incref(value), NULL, reasons[i])) {
+        if (checks_is_told(row, json_incref(value), NULL, reasons[i])) {
             print_message("%s.%s: %s\n", row->type->name, row->field->name, reasons[i]);
             json_decref(value);
             return TRUE;
@@ -158,11 +158,12 @@ break_number(const ConstraintRow *row)
 
     if (checks->has_min && (below != 0 || !checks->zero) &&
         (below != 0 || checks->required == NULL))
-        assert_true(is_told(row, in_shape(type, json_integer(below)), NULL, words));
+        assert_true(checks_is_told(row, in_shape(type, json_integer(below)), NULL, words));
     if (checks->has_min && (checks->minimum != 0 || checks->required == NULL))
         assert_false(is_refused(row, in_shape(type, json_integer(checks->minimum))));
     if (checks->has_max) {
-        assert_true(is_told(row, in_shape(type, json_integer(checks->maximum + 1)), NULL, words));
+        assert_true(
+            checks_is_told(row, in_shape(type, json_integer(checks->maximum + 1)), NULL, words));
         assert_false(is_refused(row, in_shape(type, json_integer(checks->maximum))));
     }
     if (checks->zero)
@@ -187,19 +188,19 @@ break_text(const ConstraintRow *row)
 {
     const SchemaField *field = row->field;
     const SchemaChecks *checks = field->checks;
-    const char *const *words = words_of(field);
+    const char *const *words = checks_words_of(field);
     g_autofree char *invalid = told_place(field, "Invalid value"),
                     *unsupported = told_place(field, "Unsupported value");
 
     if (checks->format != NULL) {
-        assert_true(is_told(row,
-                            in_shape(field->type, json_string(format_text(checks->format, FALSE))),
-                            NULL, invalid));
+        assert_true(checks_is_told(
+            row, in_shape(field->type, json_string(format_text(checks->format, FALSE))), NULL,
+            invalid));
         assert_false(
             is_refused(row, in_shape(field->type, json_string(format_text(checks->format, TRUE)))));
     } else if (words != NULL && !checks->ruled) {
-        assert_true(
-            is_told(row, in_shape(field->type, json_string("Sometimes")), NULL, unsupported));
+        assert_true(checks_is_told(row, in_shape(field->type, json_string("Sometimes")), NULL,
+                                   unsupported));
         for (unsigned i = 0; words[i] != NULL; i++)
             if (*words[i] != '\0')
                 assert_false(is_refused(row, in_shape(field->type, json_string(words[i]))));
@@ -207,11 +208,11 @@ break_text(const ConstraintRow *row)
     if (checks->keys != NULL) {
         const char *bad = format_text(checks->keys, FALSE);
         g_autofree char *place = g_strdup_printf("[%s]: Invalid value", bad);
-        assert_true(is_told(row, json_pack("{s:s}", bad, "YQ=="), NULL, place));
+        assert_true(checks_is_told(row, json_pack("{s:s}", bad, "YQ=="), NULL, place));
     }
     if (checks->bytes_max > 0) {
         g_autofree char *text = g_strnfill(checks->bytes_max + 1, 'a');
-        assert_true(is_told(row, json_string(text), NULL, "Too long"));
+        assert_true(checks_is_told(row, json_string(text), NULL, "Too long"));
     }
 }
 
@@ -226,17 +227,17 @@ break_list(const ConstraintRow *row)
             g_strdup_printf("[1]%s%s: Duplicate value", *key == '\0' ? "" : ".", key);
         json_t *twice = *key == '\0' ? json_pack("[s, s]", "a", "a")
                                      : json_pack("[{s:s}, {s:s}]", key, "a", key, "a");
-        assert_true(is_told(row, twice, NULL, place));
+        assert_true(checks_is_told(row, twice, NULL, place));
         json_t *once = json_pack("[{s:s}, {s:s}]", key, "a", key, "b");
-        assert_false(is_told(row, once, NULL, place));
+        assert_false(checks_is_told(row, once, NULL, place));
     }
     if (field->checks->items_max > 0) {
         json_t *list = json_array();
         for (unsigned i = 0; i < field->checks->items_max; i++)
             json_array_append_new(list, good_value(field, field->type->element));
-        assert_false(is_told(row, json_deep_copy(list), NULL, "Too many"));
+        assert_false(checks_is_told(row, json_deep_copy(list), NULL, "Too many"));
         json_array_append_new(list, good_value(field, field->type->element));
-        assert_true(is_told(row, list, NULL, "Too many"));
+        assert_true(checks_is_told(row, list, NULL, "Too many"));
     }
 }
 
@@ -256,14 +257,16 @@ each_constraint_is_kept_and_broken(void **state)
                 continue;
             n++;
             if (checks->required != NULL)
-                assert_true(is_told(&row, NULL, NULL, "Required value"));
+                assert_true(checks_is_told(&row, NULL, NULL, "Required value"));
             if (checks->always)
-                assert_true(is_told(&row, NULL, NULL, "Invalid value"));
+                assert_true(checks_is_told(&row, NULL, NULL, "Invalid value"));
             if (!checks->is_member)
-                assert_false(is_told(&row, good_value(field, field->type), NULL, "Required value"));
+                assert_false(
+                    checks_is_told(&row, good_value(field, field->type), NULL, "Required value"));
             if (checks->immutable != NULL)
-                assert_true(is_told(&row, good_value(field, field->type), json_string("other"),
-                                    *checks->immutable == '\0' ? "Invalid value" : "Forbidden"));
+                assert_true(
+                    checks_is_told(&row, good_value(field, field->type), json_string("other"),
+                                   *checks->immutable == '\0' ? "Invalid value" : "Forbidden"));
             if (checks->has_min || checks->has_max)
                 break_number(&row);
             break_text(&row);

@@ -439,7 +439,7 @@ reads_an_attachment_of_an_inline_volume(void **state)
 }
 
 static void
-complains(void **state)
+manifest_complains(void **state)
 {
     const BadRow *row = *state;
     g_autoptr(ApiTest) test = api_test_new();
@@ -621,7 +621,7 @@ main(void)
     TestList tests = {0};
 
     TEST_ROWS(tests, lists, reads_list);
-    TEST_ROWS(tests, bad, complains);
+    TEST_ROWS(tests, bad, manifest_complains);
     TEST(tests, gives_an_object_if_it_has_a_name);
     TEST(tests, defaults);
     TEST(tests, imports_keep_their_distance);

@@ -5,11 +5,13 @@
 
 #include <string.h>
 
-typedef json_t *(*Translate)(const InTreePlugin *plugin, const json_t *given, GError **error);
+typedef json_t *(*MigrationTranslate)(const InTreePlugin *plugin,
+                                      const json_t *given,
+                                      GError **error);
 
 typedef struct {
     const char *name;
-    Translate translate;
+    MigrationTranslate translate;
     const char *plugin;   /* without "kubernetes.io/" */
     const char *given;    /* in short: see the wrappers */
     const char *expected; /* NULL: an error */

@@ -18,7 +18,7 @@ typedef struct {
 } PatchCase;
 
 static json_t *
-read_json(const char *text)
+patch_read_json(const char *text)
 {
     g_autofree char *json = g_strdelimit(g_strdup(text), "'", '"');
     json_error_t fault;
@@ -33,7 +33,7 @@ read_json(const char *text)
 static void
 check_case(const PatchCase *row, json_t *patched, const GError *error, const json_t *object)
 {
-    json_t *before = read_json(row->object);
+    json_t *before = patch_read_json(row->object);
 
     assert_true(json_equal(object, before)); /* arguments stay */
     json_decref(before);
@@ -47,7 +47,7 @@ check_case(const PatchCase *row, json_t *patched, const GError *error, const jso
     }
     if (patched == NULL)
         fail_msg("%s: %d %s", row->name, error->code, error->message);
-    json_t *wanted = read_json(row->result);
+    json_t *wanted = patch_read_json(row->result);
     if (!json_equal(patched, wanted))
         fail_msg("%s: %s", row->name, json_dumps(patched, JSON_COMPACT));
     json_decref(wanted);
@@ -132,8 +132,8 @@ json_patch_cases(void **state)
     (void)state;
     for (gsize i = 0; i < G_N_ELEMENTS(json_patches); i++) {
         g_autoptr(GError) error = NULL;
-        json_t *object = read_json(json_patches[i].object),
-               *patch = read_json(json_patches[i].patch);
+        json_t *object = patch_read_json(json_patches[i].object),
+               *patch = patch_read_json(json_patches[i].patch);
 
         json_t *patched = json_patch_apply(object, patch, &error);
         check_case(&json_patches[i], patched, error, object);
@@ -161,8 +161,8 @@ merge_patch_cases(void **state)
     (void)state;
     for (gsize i = 0; i < G_N_ELEMENTS(merge_patches); i++) {
         g_autoptr(GError) error = NULL;
-        json_t *object = read_json(merge_patches[i].object),
-               *patch = read_json(merge_patches[i].patch);
+        json_t *object = patch_read_json(merge_patches[i].object),
+               *patch = patch_read_json(merge_patches[i].patch);
 
         json_t *patched = merge_patch_apply(object, patch, &error);
         check_case(&merge_patches[i], patched, error, object);
@@ -276,7 +276,7 @@ static void
 check_strategic(const PatchCase *row, const SchemaType *type)
 {
     g_autoptr(GError) error = NULL;
-    json_t *object = read_json(row->object), *patch = read_json(row->patch);
+    json_t *object = patch_read_json(row->object), *patch = patch_read_json(row->patch);
 
     if (type == NULL)
         type = schema_find(json_string_value(json_object_get(object, "apiVersion")),
@@ -304,7 +304,7 @@ strategic_merge_cases(void **state)
 static void
 copies_are_limited(void **state)
 {
-    json_t *object = read_json("{'a': {'b': 'some text that takes some bytes'}}"),
+    json_t *object = patch_read_json("{'a': {'b': 'some text that takes some bytes'}}"),
            *patch = json_array();
     g_autoptr(GError) error = NULL;
 
@@ -324,7 +324,7 @@ copies_are_limited(void **state)
 static void
 depth_is_limited(void **state)
 {
-    json_t *object = read_json("{'x': [[1]]}"), *patch = json_array();
+    json_t *object = patch_read_json("{'x': [[1]]}"), *patch = json_array();
     g_autoptr(GString) end = g_string_new("/x/0/0");
     g_autoptr(GError) error = NULL;
 
@@ -352,7 +352,7 @@ static void
 operations_are_limited(void **state)
 {
     json_t *object = json_object(), *patch = json_array();
-    json_t *operation = read_json("{'op': 'add', 'path': '/a', 'value': 1}");
+    json_t *operation = patch_read_json("{'op': 'add', 'path': '/a', 'value': 1}");
     g_autoptr(GError) error = NULL;
 
     (void)state;

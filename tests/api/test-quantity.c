@@ -6,10 +6,10 @@
 typedef struct {
     const char *text, *canonical;
     int64_t value, milli;
-} Good;
+} QuantityGood;
 
 /* clang-format off */
-static const Good good[] = {
+static const QuantityGood good[] = {
   /* API-V1, API-V2, API-V3, API-V4, API-V5, API-V6, API-V7, API-V8 */
     {"1.5Gi",                                              "1536Mi",              1610612736,                   INT64_C(1610612736000)},
     {"1024Mi",                                             "1Gi",                 1073741824,                   INT64_C(1073741824000)},
@@ -77,7 +77,7 @@ static const Good good[] = {
 static void
 reads_and_writes(void **state)
 {
-    const Good *row = *state;
+    const QuantityGood *row = *state;
     char buffer[QUANTITY_BUFFER], again[QUANTITY_BUFFER];
     int64_t value = -1, milli = -1;
 
@@ -130,7 +130,7 @@ static const Bad bad[] = {
 };
 
 static void
-complains(void **state)
+quantity_complains(void **state)
 {
     const Bad *row = *state;
     g_autoptr(GError) error = NULL;
@@ -206,7 +206,7 @@ main(void)
     TestList tests = {0};
 
     TEST_ROWS(tests, good, reads_and_writes);
-    TEST_ROWS(tests, bad, complains);
+    TEST_ROWS(tests, bad, quantity_complains);
     TEST_ROWS(tests, formatted, formats_binary);
     TEST(tests, every_size_survives_the_round_trip);
     TEST(tests, formats_thousandths);

@@ -85,10 +85,10 @@ typedef struct {
     const char *set, *to; /* a setting of the user; NULL: none */
     int minor;
     gboolean is_on;
-} Case;
+} ReleaseCase;
 
 /* clang-format off */
-static const Case cases[] = {
+static const ReleaseCase cases[] = {
     {"alpha is off",                 "VolumeAttributesClass",          NULL, NULL, 29, FALSE},
     {"beta may be off",              "VolumeAttributesClass",          NULL, NULL, 31, FALSE},
     {"GA is on",                     "VolumeAttributesClass",          NULL, NULL, 34, TRUE },
@@ -110,7 +110,7 @@ static const Case cases[] = {
 static void
 gate_is_on(void **state)
 {
-    const Case *row = *state;
+    const ReleaseCase *row = *state;
     Strings *strings = strings_new();
     StringMap *gates =
         row->set == NULL ? NULL : string_map_with(NULL, strings_intern(strings, row->set), row->to);
@@ -129,11 +129,11 @@ typedef struct {
     int minor;
     gboolean value;
     const char *fault, *hint; /* NULL: none */
-} Refusal;
+} ReleaseRefusal;
 
 #define UNKNOWN "unrecognized feature gate: "
 /* clang-format off */
-static const Refusal refusals[] = {
+static const ReleaseRefusal refusals[] = {
     {"a gate that may be set",  "VolumeAttributesClass",  32, TRUE,  NULL, NULL},
     {"no such gate",            "VolumeAttributeClass",   32, TRUE,  UNKNOWN "VolumeAttributeClass", NULL},
     {"too early",               "VolumeLimitScaling",     34, TRUE,  UNKNOWN "VolumeLimitScaling", "it comes with 1.35"},
@@ -150,7 +150,7 @@ static const Refusal refusals[] = {
 static void
 setting_is_refused(void **state)
 {
-    const Refusal *row = *state;
+    const ReleaseRefusal *row = *state;
     g_autofree char *hint = NULL;
     g_autofree char *fault = release_refuse_gate(row->minor, row->gate, row->value, &hint);
 

@@ -4,13 +4,13 @@
 typedef struct {
     const char *name, *selector, *labels;
     gboolean matches;
-} Row;
+} SelectorRow;
 
 #define EXPRESSION(key, operator, values)                                                          \
     "{'matchExpressions': [{'key': '" key "', 'operator': '" operator"'" values "}]}"
 
 /* clang-format off */
-static const Row label_rows[] = {
+static const SelectorRow label_rows[] = {
     {"an empty selector matches everything", "{}", "a=b", TRUE},
     {"an empty selector matches nothing else", "{}", "", TRUE},
     {"matchLabels", "{'matchLabels': {'a': 'b'}}", "a=b,c=d", TRUE},
@@ -38,7 +38,7 @@ static const Row label_rows[] = {
 static void
 label_selector(void **state)
 {
-    const Row *row = *state;
+    const SelectorRow *row = *state;
     g_autoptr(ApiTest) test = api_test_new();
     g_autoptr(StringMap) labels = api_test_labels(test, row->labels);
     LabelSelector *selector = NULL, *again = NULL;
@@ -62,7 +62,7 @@ label_selector(void **state)
     "{'matchFields': [{'key': 'metadata.name', 'operator': 'In', 'values': ['" name "']}]}"
 
 /* All of them on node n. */
-static const Row node_rows[] = {
+static const SelectorRow node_rows[] = {
     {"terms are ORed",       TERMS(TERM("a",      "Exists","") ", " TERM("b","Exists", "")), "b=1", TRUE},
     {"neither term",                  TERMS(TERM("a",                                "Exists","") ", " TERM("b","Exists", "")), "c=1", FALSE},
     {"an empty term matches nothing",TERMS("{}"),"a=1",FALSE},
@@ -81,7 +81,7 @@ static const Row node_rows[] = {
 static void
 node_selector(void **state)
 {
-    const Row *row = *state;
+    const SelectorRow *row = *state;
     g_autoptr(ApiTest) test = api_test_new();
     g_autoptr(StringMap) labels = api_test_labels(test, row->labels);
     NodeSelector *selector = NULL, *again = NULL;

@@ -7,11 +7,11 @@ typedef struct {
     const char *text;
     SimTime time;
     const char *formatted; /* NULL: as @text */
-} Good;
+} TimeGood;
 
 #define DAY (24 * SIM_HOUR)
 
-static const Good good[] = {
+static const TimeGood good[] = {
     {"2026-01-01T00:00:00Z",            0,                                                            NULL                  },
     {"2026-01-01T00:00:01Z",            SIM_SECOND,                                                   NULL                  },
     {"2025-12-31T23:59:59Z",            -SIM_SECOND,                                                  NULL                  },
@@ -32,7 +32,7 @@ static const Good good[] = {
 static void
 reads_and_writes(void **state)
 {
-    const Good *row = *state;
+    const TimeGood *row = *state;
     char buffer[API_TIME_BUFFER];
     SimTime time = 42;
 

@@ -101,20 +101,21 @@ typedef struct {
     GString *lost; /* what was dropped, by kind and path */
     uint64_t draws;
     unsigned n_taken, n_refused, n_reset;
-} Walk;
+} WholeDocumentsWalk;
 
 static unsigned
-draw(Walk *self, unsigned n)
+whole_documents_draw(WholeDocumentsWalk *self, unsigned n)
 {
     return (unsigned)(sim_hash_combine(sim_hash_string("whole documents"), ++self->draws) % n);
 }
 
 /* ---- Drawn values ---- */
 
-static json_t *draw_value(Walk *self, const SchemaField *field, const SchemaType *type, unsigned n);
+static json_t *
+draw_value(WholeDocumentsWalk *self, const SchemaField *field, const SchemaType *type, unsigned n);
 
 static const char *
-draw_text(Walk *self, const SchemaField *field, const SchemaType *type)
+draw_text(WholeDocumentsWalk *self, const SchemaField *field, const SchemaType *type)
 {
     static const struct {
         const char *format, *text;
@@ -154,7 +155,7 @@ draw_text(Walk *self, const SchemaField *field, const SchemaType *type)
     if (words != NULL && g_strv_contains(words, "Localhost"))
         return "Localhost"; /* the profile's other field is there, too */
     if (words != NULL)
-        return words[draw(self, g_strv_length((char **)words))];
+        return words[whole_documents_draw(self, g_strv_length((char **)words))];
     for (unsigned i = 0; format != NULL && i < G_N_ELEMENTS(formats); i++)
         if (strcmp(formats[i].format, format) == 0)
             return formats[i].text;
@@ -195,7 +196,7 @@ is_union_member(const SchemaType *type, const SchemaField *field)
 }
 
 static json_t *
-draw_number(Walk *self, const SchemaField *field)
+draw_number(WholeDocumentsWalk *self, const SchemaField *field)
 {
     const SchemaChecks *checks = field->checks;
     if (strcmp(field->name, "successThreshold") == 0)
@@ -203,7 +204,7 @@ draw_number(Walk *self, const SchemaField *field)
     gint64 low = checks != NULL && checks->has_min ? MAX(checks->minimum, 1) : 1;
     gint64 high = checks != NULL && checks->has_max ? MIN(checks->maximum, low + 40) : low + 40;
 
-    return json_integer(low + draw(self, (unsigned)(high - low + 1)));
+    return json_integer(low + whole_documents_draw(self, (unsigned)(high - low + 1)));
 }
 
 /* Mends what rules say of several fields together. */
@@ -225,7 +226,7 @@ mend_struct(const SchemaType *type, json_t *object /* taken */)
 }
 
 static json_t *
-draw_struct(Walk *self, const SchemaType *type, unsigned depth)
+draw_struct(WholeDocumentsWalk *self, const SchemaType *type, unsigned depth)
 {
     json_t *object = json_object();
     /* What rules of several fields ask for. */
@@ -241,8 +242,8 @@ draw_struct(Walk *self, const SchemaType *type, unsigned depth)
         gboolean is_required = field->required || g_strv_contains(always, field->name) ||
                                (field->checks != NULL && field->checks->required != NULL);
         if (strcmp(field->name, "ephemeralContainers") == 0 || (is_member && has_member) ||
-            (!is_required && !is_member && (depth == 0 || draw(self, 3) == 0)) ||
-            (is_member && n_members-- > 1 && draw(self, 4) > 0))
+            (!is_required && !is_member && (depth == 0 || whole_documents_draw(self, 3) == 0)) ||
+            (is_member && n_members-- > 1 && whole_documents_draw(self, 4) > 0))
             continue;
         json_t *value = draw_value(self, field, field->type, depth == 0 ? 0 : depth - 1);
         if (value != NULL)
@@ -260,7 +261,10 @@ quantity_key(const SchemaField *field)
 
 /* Returns: (owned): NULL: nothing that could be told apart from nothing */
 static json_t *
-draw_value(Walk *self, const SchemaField *field, const SchemaType *type, unsigned depth)
+draw_value(WholeDocumentsWalk *self,
+           const SchemaField *field,
+           const SchemaType *type,
+           unsigned depth)
 {
     json_t *value;
 
@@ -282,7 +286,7 @@ draw_value(Walk *self, const SchemaField *field, const SchemaType *type, unsigne
     case SCHEMA_QUANTITY:
         return json_string("1500m");
     case SCHEMA_INT_OR_STRING:
-        return json_integer(1 + draw(self, 9));
+        return json_integer(1 + whole_documents_draw(self, 9));
     case SCHEMA_ANY:
         return json_pack("{s:i}", "x", 1);
     case SCHEMA_STRUCT:
@@ -328,7 +332,7 @@ same_quantity(const json_t *a, const json_t *b)
 
 /* Tells what of @given is not in @printed. */
 static void
-note_lost(Walk *self, const json_t *given, const json_t *printed, const char *path)
+note_lost(WholeDocumentsWalk *self, const json_t *given, const json_t *printed, const char *path)
 {
     const char *key;
     json_t *value;
@@ -358,7 +362,7 @@ note_lost(Walk *self, const json_t *given, const json_t *printed, const char *pa
 
 /* Returns: (owned): NULL: it has faults */
 static Object *
-read_whole(Walk *self)
+read_whole(WholeDocumentsWalk *self)
 {
     g_autoptr(Object) object = api_test_read_json(self->test, self->object);
 
@@ -369,7 +373,7 @@ read_whole(Walk *self)
 }
 
 static void
-check_object(Walk *self)
+check_object(WholeDocumentsWalk *self)
 {
     g_autoptr(Object) object = read_whole(self);
 
@@ -411,7 +415,7 @@ is_changed_by_components(const char *kind, const char *path)
 /* The struct's members become those of @before, which lacks the field; the document still has it.
  * What is printed must lack it, too. */
 static void
-check_reset(Walk *self, const Object *before)
+check_reset(WholeDocumentsWalk *self, const Object *before)
 {
     g_autoptr(Object) object = read_whole(self);
 
@@ -434,7 +438,7 @@ check_reset(Walk *self, const Object *before)
 
 /* Metadata that only the server writes, and what every object has. */
 static gboolean
-is_left_out(const SchemaType *type, const char *name)
+whole_documents_is_left_out(const SchemaType *type, const char *name)
 {
     static const char *const members[] = {"name",         "namespace",         "uid",
                                           "selfLink",     "resourceVersion",   "generation",
@@ -445,11 +449,12 @@ is_left_out(const SchemaType *type, const char *name)
                : strcmp(name, "apiVersion") == 0 || strcmp(name, "kind") == 0;
 }
 
-static void walk_struct(Walk *self, json_t *at, const SchemaType *type, unsigned depth);
+static void
+walk_struct(WholeDocumentsWalk *self, json_t *at, const SchemaType *type, unsigned depth);
 
 /* @value: of the field, or NULL: goes into the structs in it. */
 static void
-walk_into(Walk *self, json_t *value, const SchemaType *type, unsigned depth)
+walk_into(WholeDocumentsWalk *self, json_t *value, const SchemaType *type, unsigned depth)
 {
     if (type->shape == SCHEMA_STRUCT && json_is_object(value))
         walk_struct(self, value, type, depth);
@@ -475,10 +480,11 @@ take_other_members(json_t *at, const SchemaType *type, const SchemaField *field)
 }
 
 static void
-walk_struct(Walk *self, json_t *at, const SchemaType *type, unsigned depth)
+walk_struct(WholeDocumentsWalk *self, json_t *at, const SchemaType *type, unsigned depth)
 {
     for (const SchemaField *field = type->fields; depth > 0 && field->name != NULL; field++) {
-        if (is_left_out(type, field->name) || strcmp(field->name, "ephemeralContainers") == 0)
+        if (whole_documents_is_left_out(type, field->name) ||
+            strcmp(field->name, "ephemeralContainers") == 0)
             continue; /* these have a subresource of their own */
         json_auto_t *before = json_incref(json_object_get(at, field->name));
         json_t *value = before == NULL || depth == 1 ? draw_value(self, field, field->type, 3)
@@ -507,7 +513,7 @@ walk_struct(Walk *self, json_t *at, const SchemaType *type, unsigned depth)
 static void
 nothing_is_dropped(void **state)
 {
-    Walk walk = {.lost = g_string_new(NULL), .path = g_string_new(NULL)};
+    WholeDocumentsWalk walk = {.lost = g_string_new(NULL), .path = g_string_new(NULL)};
 
     (void)state;
     for (unsigned n = 0; n < ROUNDS * G_N_ELEMENTS(kinds); n++) {

@@ -13,7 +13,7 @@
 /* The rules of docs/rules/api-server.md: admission, and fields that never change. */
 
 static void
-create_class(World *world, const char *name, gboolean is_default)
+create_class(ApiServerWorld *world, const char *name, gboolean is_default)
 {
     Object *class = object_new(objects_key(world->objects, KIND_STORAGE_CLASS, NULL, name));
 
@@ -24,15 +24,15 @@ create_class(World *world, const char *name, gboolean is_default)
 }
 
 static void
-nothing(Sim *sim, void *data)
+admission_nothing(Sim *sim, void *data)
 {
     (void)sim, (void)data;
 }
 
 static void
-pass_time(World *world, SimTime delay)
+pass_time(ApiServerWorld *world, SimTime delay)
 {
-    static const SimEventType event = {.name = "test/time passes", .fire = nothing};
+    static const SimEventType event = {.name = "test/time passes", .fire = admission_nothing};
 
     sim_after(world->sim, delay, &event, NULL, WAIT_NONE);
     sim_run_until(world->sim, sim_now(world->sim) + delay);
@@ -42,7 +42,7 @@ pass_time(World *world, SimTime delay)
 static void
 a_claim_without_class_gets_the_default(void **state)
 {
-    World *world = *state;
+    ApiServerWorld *world = *state;
 
     create_class(world, "old", TRUE);
     pass_time(world, 5 * SIM_SECOND);
@@ -58,7 +58,7 @@ a_claim_without_class_gets_the_default(void **state)
 static void
 several_defaults_were_refused(void **state)
 {
-    World *world = *state;
+    ApiServerWorld *world = *state;
 
     world_renew(world, (ApiServerOptions){.refuses_defaults = TRUE});
     create_class(world, "one", TRUE);
@@ -76,8 +76,11 @@ several_defaults_were_refused(void **state)
 /* ---- Priority ---- */
 
 static ApiResponse
-create_priority_class(
-    World *world, const char *name, int32_t value, PreemptionPolicy policy, gboolean is_default)
+create_priority_class(ApiServerWorld *world,
+                      const char *name,
+                      int32_t value,
+                      PreemptionPolicy policy,
+                      gboolean is_default)
 {
     Object *object = object_new(objects_key(world->objects, KIND_PRIORITY_CLASS, NULL, name));
     PriorityClass *class = (PriorityClass *)object;
@@ -113,7 +116,7 @@ static const PriorityCase priority_cases[] = {
 static void
 a_pod_gets_the_priority_of_its_class(void **state)
 {
-    World *world = *state;
+    ApiServerWorld *world = *state;
 
     create_priority_class(world, "high", 1000, PREEMPT_NEVER, FALSE);
     create_priority_class(world, "usual", 10, PREEMPT_LOWER_PRIORITY, TRUE);
@@ -145,7 +148,7 @@ a_pod_gets_the_priority_of_its_class(void **state)
 static void
 one_priority_class_is_the_default(void **state)
 {
-    World *world = *state;
+    ApiServerWorld *world = *state;
 
     assert_int_equal(create_priority_class(world, "a", 1, PREEMPT_NEVER, TRUE).code, API_OK);
     ApiResponse response = create_priority_class(world, "b", 2, PREEMPT_NEVER, TRUE);
@@ -158,7 +161,7 @@ one_priority_class_is_the_default(void **state)
 static void
 an_empty_class_stays(void **state)
 {
-    World *world = *state;
+    ApiServerWorld *world = *state;
     Object *claim = world_new_claim(world);
 
     create_class(world, "default", TRUE);
@@ -167,14 +170,14 @@ an_empty_class_stays(void **state)
 }
 
 static gboolean
-set_request(Object *object, const void *bytes)
+admission_set_request(Object *object, const void *bytes)
 {
     CLAIM(object)->request_bytes = *(const int64_t *)bytes;
     return TRUE;
 }
 
 static gboolean
-bind_claim(Object *object, const void *capacity)
+admission_bind_claim(Object *object, const void *capacity)
 {
     CLAIM(object)->phase = CLAIM_BOUND;
     CLAIM(object)->capacity_bytes = *(const int64_t *)capacity;
@@ -186,20 +189,20 @@ static void
 requests_grow_only_while_bound_and_never_shrink(void **state)
 {
     static const int64_t one = 1 << 30, two = INT64_C(2) << 30;
-    World *world = *state;
+    ApiServerWorld *world = *state;
     Object *claim = world_new_claim(world);
 
     CLAIM(claim)->class_name = world_intern(world, "fast");
     world_create(world, claim);
-    ApiResponse unbound = world_patch(world, world_claim_key(world), set_request, &two);
+    ApiResponse unbound = world_patch(world, world_claim_key(world), admission_set_request, &two);
     assert_int_equal(unbound.code, API_INVALID);
     assert_non_null(strstr(unbound.message, "spec: Forbidden: spec is immutable after creation "
                                             "except resources.requests"));
     world_commit(world, &(ApiRequest){.verb = API_PATCH_STATUS,
                                       .key = world_claim_key(world),
-                                      .edit = bind_claim,
+                                      .edit = admission_bind_claim,
                                       .arg = &one});
-    ApiResponse refused = world_patch(world, world_claim_key(world), set_request, &two);
+    ApiResponse refused = world_patch(world, world_claim_key(world), admission_set_request, &two);
     assert_int_equal(refused.code, API_FORBIDDEN); /* there is no class that allows it */
     assert_non_null(
         strstr(refused.message, "the storageclass that provisions the pvc must support resize"));
@@ -207,8 +210,9 @@ requests_grow_only_while_bound_and_never_shrink(void **state)
     Object *class = object_new(objects_key(world->objects, KIND_STORAGE_CLASS, NULL, "fast"));
     STORAGE_CLASS(class)->allow_expansion = TRUE;
     world_create(world, class);
-    assert_int_equal(world_patch(world, world_claim_key(world), set_request, &two).code, API_OK);
-    assert_int_equal(world_patch(world, world_claim_key(world), set_request, &one).code,
+    assert_int_equal(world_patch(world, world_claim_key(world), admission_set_request, &two).code,
+                     API_OK);
+    assert_int_equal(world_patch(world, world_claim_key(world), admission_set_request, &one).code,
                      API_INVALID);
 }
 
@@ -227,7 +231,7 @@ requests_shrink_down_to_the_capacity(void **state)
         {9,  API_INVALID, API_INVALID},
         {30, API_OK,      API_OK     },
     };
-    World *world = *state;
+    ApiServerWorld *world = *state;
 
     for (int keeps = 0; keeps < 2; keeps++) {
         world_renew(world, (ApiServerOptions){.keeps_requests = keeps});
@@ -239,11 +243,12 @@ requests_shrink_down_to_the_capacity(void **state)
         world_create(world, claim);
         world_commit(world, &(ApiRequest){.verb = API_PATCH_STATUS,
                                           .key = world_claim_key(world),
-                                          .edit = bind_claim,
+                                          .edit = admission_bind_claim,
                                           .arg = &ten});
         for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
             int64_t bytes = (int64_t)rows[i].gib << 30;
-            ApiResponse response = world_patch(world, world_claim_key(world), set_request, &bytes);
+            ApiResponse response =
+                world_patch(world, world_claim_key(world), admission_set_request, &bytes);
             assert_int_equal(response.code, keeps ? rows[i].keeps : rows[i].recovers);
             if (response.code == API_INVALID)
                 assert_non_null(strstr(response.message,
@@ -338,7 +343,7 @@ change_pod_info(Object *object, const void *data)
 }
 
 static gboolean
-change_node(Object *object, const void *word)
+admission_change_node(Object *object, const void *word)
 {
     ATTACHMENT(object)->node_name = word;
     return TRUE;
@@ -399,7 +404,7 @@ some_fields_never_change(void **state)
         {KIND_STORAGE_CLASS,    change_expansion,       NULL                                     },
         {KIND_CSI_DRIVER,       change_attach_required, "spec.attachedRequired: Invalid value"   },
         {KIND_CSI_DRIVER,       change_pod_info,        NULL                                     },
-        {KIND_ATTACHMENT,       change_node,
+        {KIND_ATTACHMENT,       admission_change_node,
          "VolumeAttachment.storage.k8s.io \"x\" is invalid: spec: Invalid value: field is "
          "immutable"                                                                             },
         {KIND_ATTACHMENT,       change_attached,        NULL                                     },
@@ -407,7 +412,7 @@ some_fields_never_change(void **state)
         {KIND_STORAGE_CAPACITY, change_capacity,        NULL                                     },
         {KIND_CLAIM,            change_source,          "spec is immutable after creation"       },
     };
-    World *world = *state;
+    ApiServerWorld *world = *state;
 
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         ObjectKey *key = objects_key(world->objects, cases[i].kind,
@@ -441,7 +446,7 @@ the_server_drops_and_copies_fields(void **state)
         {"other.example",           "Other",                 NULL, DATA_SOURCE_REF, DATA_SOURCE_OLD | DATA_SOURCE_REF},
         {NULL,                      "PersistentVolumeClaim", "ns", DATA_SOURCE_REF, 0                                },
     };
-    World *world = *state;
+    ApiServerWorld *world = *state;
 
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_autofree char *name = g_strdup_printf("c%u", i);
@@ -466,7 +471,7 @@ enum {
 };
 
 typedef struct {
-    const World *world;
+    const ApiServerWorld *world;
     uint32_t fields;
 } StatusFields;
 
@@ -510,7 +515,7 @@ fields_of_status_have_gates(void **state)
         {32, 0,         ALLOCATED | RESIZE}, /* RecoverVolumeExpansionFailure is on */
         {34, 0,         ALL               }, /* VolumeAttributesClass, too */
     };
-    World *world = *state;
+    ApiServerWorld *world = *state;
 
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         const Release release = {.minor = rows[i].minor};
@@ -540,7 +545,7 @@ a_name_in_use_is_told_last(void **state)
         {40, 30, API_EXISTS   },
         {40, 50, API_FORBIDDEN},
     };
-    World *world = *state;
+    ApiServerWorld *world = *state;
 
     world_create(world, world_new_claim(world));
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
@@ -571,7 +576,7 @@ pods_alone_need_a_release_that_knows_them(void **state)
         {32, ACCESS_RWO,  API_OK     },
         {32, ACCESS_RWOP, API_OK     },
     };
-    World *world = *state;
+    ApiServerWorld *world = *state;
 
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         const Release release = {.minor = rows[i].minor};

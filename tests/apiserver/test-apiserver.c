@@ -16,7 +16,7 @@
 static void
 each_write_has_a_new_version_and_each_incarnation_a_new_uid(void **state)
 {
-    World *world = *state;
+    ApiServerWorld *world = *state;
     const Object *first = world_create(world, world_new_claim(world)).object;
     uint64_t version = first->resource_version;
     ObjectUid uid = first->uid;
@@ -34,7 +34,7 @@ each_write_has_a_new_version_and_each_incarnation_a_new_uid(void **state)
 static void
 a_write_without_effect_makes_no_version(void **state)
 {
-    World *world = *state;
+    ApiServerWorld *world = *state;
     const Object *stored = world_create(world, world_new_claim(world)).object;
     uint64_t version = api_server_resource_version(world->api);
 
@@ -45,7 +45,7 @@ a_write_without_effect_makes_no_version(void **state)
 }
 
 static gboolean
-scale(Object *object, const void *value)
+apiserver_scale(Object *object, const void *value)
 {
     (void)value;
     STATEFUL_SET(object)->replicas++;
@@ -82,25 +82,25 @@ static const struct {
     ObjectEdit edit;
     unsigned versions, generations;
 } generation_cases[] = {
-    {"PATCH of the spec",              API_PATCH,         scale,           1, 1},
+    {"PATCH of the spec",              API_PATCH,         apiserver_scale, 1, 1},
     {"PATCH of metadata",              API_PATCH,         world_annotate,  1, 0},
     {"PATCH of the owner",             API_PATCH,         own,             1, 0},
     {"PATCH that changes nothing",     API_PATCH,         claim_to_change, 0, 0},
     {"PATCH of the status",            API_PATCH_STATUS,  count_ready,     1, 0},
-    {"PUT of the spec",                API_UPDATE,        scale,           1, 1},
+    {"PUT of the spec",                API_UPDATE,        apiserver_scale, 1, 1},
     {"PUT of metadata",                API_UPDATE,        world_annotate,  1, 0},
     {"PUT of the owner",               API_UPDATE,        own,             1, 0},
     {"PUT that changes nothing",       API_UPDATE,        claim_to_change, 0, 0},
     {"PUT that tries the status",      API_UPDATE,        count_ready,     0, 0},
     {"PUT of the status",              API_UPDATE_STATUS, count_ready,     1, 0},
-    {"PUT .../status that tries spec", API_UPDATE_STATUS, scale,           0, 0},
+    {"PUT .../status that tries spec", API_UPDATE_STATUS, apiserver_scale, 0, 0},
     {"PUT .../status of metadata",     API_UPDATE_STATUS, world_annotate,  1, 0},
 };
 
 static void
 a_generation_counts_changes_of_the_spec(void **state)
 {
-    World *world = *state;
+    ApiServerWorld *world = *state;
     ObjectKey *key = objects_key(world->objects, KIND_STATEFUL_SET, "default", "web");
     g_autoptr(Object) claim = object_ref(world_create(world, world_new_claim(world)).object);
 
@@ -131,7 +131,7 @@ a_generation_counts_changes_of_the_spec(void **state)
 static void
 writers_conflict_by_version(void **state)
 {
-    World *world = *state;
+    ApiServerWorld *world = *state;
     g_autoptr(Object) base = object_ref(world_create(world, world_new_claim(world)).object);
 
     assert_int_equal(world_create(world, world_new_claim(world)).code, API_EXISTS);
@@ -162,7 +162,7 @@ writers_conflict_by_version(void **state)
 static void
 preconditions_hold(void **state)
 {
-    World *world = *state;
+    ApiServerWorld *world = *state;
     g_autoptr(Object) base = object_ref(world_create(world, world_new_claim(world)).object);
     ApiRequest request = {.verb = API_PATCH,
                           .key = world_claim_key(world),
@@ -184,7 +184,7 @@ preconditions_hold(void **state)
 static void
 finalizers_hold_an_object_until_the_last_goes(void **state)
 {
-    World *world = *state;
+    ApiServerWorld *world = *state;
 
     world_create(world, world_new_claim(world)); /* with kubernetes.io/pvc-protection (API-123) */
     world_patch(world, world_claim_key(world), world_finalize,
@@ -214,7 +214,7 @@ finalizers_hold_an_object_until_the_last_goes(void **state)
 }
 
 static gboolean
-end_pod(Object *object, const void *unused)
+apiserver_end_pod(Object *object, const void *unused)
 {
     (void)unused;
     POD(object)->phase = POD_SUCCEEDED;
@@ -225,7 +225,7 @@ end_pod(Object *object, const void *unused)
 static void
 pods_are_given_their_grace(void **state)
 {
-    World *world = *state;
+    ApiServerWorld *world = *state;
 
     world_create(world, world_new_pod(world, "node-1"));
     world_delete(world, world_pod_key(world), -1);
@@ -239,9 +239,9 @@ pods_are_given_their_grace(void **state)
     pod = api_server_get(world->api, world_pod_key(world));
     assert_int_equal(pod->deletion_grace_s, 5);
     assert_int_equal(pod->deleted_at, 5 * SIM_SECOND);
-    world_commit(
-        world,
-        &(ApiRequest){.verb = API_PATCH_STATUS, .key = world_pod_key(world), .edit = end_pod});
+    world_commit(world, &(ApiRequest){.verb = API_PATCH_STATUS,
+                                      .key = world_pod_key(world),
+                                      .edit = apiserver_end_pod});
     world_delete(world, world_pod_key(world),
                  -1); /* it has ended, and its kubelet still cleans up */
     world_delete(world, world_pod_key(world), 5);
@@ -258,9 +258,9 @@ pods_are_given_their_grace(void **state)
     assert_null(api_server_get(world->api, world_pod_key(world)));
 
     world_create(world, world_new_pod(world, "node-1")); /* it has ended before: at once */
-    world_commit(
-        world,
-        &(ApiRequest){.verb = API_PATCH_STATUS, .key = world_pod_key(world), .edit = end_pod});
+    world_commit(world, &(ApiRequest){.verb = API_PATCH_STATUS,
+                                      .key = world_pod_key(world),
+                                      .edit = apiserver_end_pod});
     world_delete(world, world_pod_key(world), -1);
     assert_null(api_server_get(world->api, world_pod_key(world)));
 
@@ -288,7 +288,7 @@ change_image(Object *object, const void *image)
 static void
 pods_have_a_generation(void **state)
 {
-    World *world = *state;
+    ApiServerWorld *world = *state;
 
     for (int minor = 32; minor <= 33; minor++) {
         const Release release = {.minor = minor};
@@ -312,7 +312,7 @@ pods_have_a_generation(void **state)
 static void
 a_pod_is_bound_once(void **state)
 {
-    World *world = *state;
+    ApiServerWorld *world = *state;
     ApiRequest bind = {
         .verb = API_BIND, .key = world_pod_key(world), .node_name = world_intern(world, "node-1")};
 
@@ -339,7 +339,7 @@ set_phase_and_class(Object *object, const void *class_name)
 static void
 status_and_spec_are_written_apart(void **state)
 {
-    World *world = *state;
+    ApiServerWorld *world = *state;
     g_autoptr(Object) base = object_ref(world_create(world, world_new_claim(world)).object);
 
     world_put(world, base, set_phase_and_class, world_intern(world, "fast"), API_UPDATE_STATUS);
@@ -358,11 +358,11 @@ typedef struct {
     GString *seen;
     SimTime last_at;
     uint64_t last_version;
-    World *world;
+    ApiServerWorld *world;
 } Watcher;
 
 static void
-see(void *data, WatchType type, const Object *object)
+apiserver_see(void *data, WatchType type, const Object *object)
 {
     static const char *const types[] = {"ADDED", "MODIFIED", "DELETED"};
     Watcher *watcher = data;
@@ -378,9 +378,9 @@ see(void *data, WatchType type, const Object *object)
 static void
 watches_see_every_version_in_order(void **state)
 {
-    World *world = *state;
+    ApiServerWorld *world = *state;
     Watcher watcher = {.seen = g_string_new(NULL), .world = world};
-    ApiWatch *pods = api_server_watch(world->api, KIND_POD, NULL, 1, see, &watcher);
+    ApiWatch *pods = api_server_watch(world->api, KIND_POD, NULL, 1, apiserver_see, &watcher);
 
     world_create(world, world_new_pod(world, NULL));
     world_patch(world, world_pod_key(world), world_annotate, world_intern(world, "a"));
@@ -395,13 +395,13 @@ watches_see_every_version_in_order(void **state)
 static void
 a_node_s_watch_sees_its_pods_only(void **state)
 {
-    World *world = *state;
+    ApiServerWorld *world = *state;
     Watcher one = {.seen = g_string_new(NULL), .world = world},
             other = {.seen = g_string_new(NULL), .world = world};
-    ApiWatch *first =
-        api_server_watch(world->api, KIND_POD, world_intern(world, "node-1"), 1, see, &one);
-    ApiWatch *second =
-        api_server_watch(world->api, KIND_POD, world_intern(world, "node-2"), 2, see, &other);
+    ApiWatch *first = api_server_watch(world->api, KIND_POD, world_intern(world, "node-1"), 1,
+                                       apiserver_see, &one);
+    ApiWatch *second = api_server_watch(world->api, KIND_POD, world_intern(world, "node-2"), 2,
+                                        apiserver_see, &other);
 
     world_create(world, world_new_pod(world, NULL));
     world_commit(world, &(ApiRequest){.verb = API_BIND,
@@ -417,7 +417,7 @@ a_node_s_watch_sees_its_pods_only(void **state)
 }
 
 static gboolean
-edit_disrupted(Object *object, const void *reason)
+apiserver_edit_disrupted(Object *object, const void *reason)
 {
     POD(object)->disruption =
         (PodCondition){.reason = reason, .status = CONDITION_TRUE, .changed_at = 3 * SIM_SECOND};
@@ -439,7 +439,7 @@ evictions_are_told(void **state)
         {32, "PreemptionByScheduler", "EvictionByEvictionAPI", 3 * SIM_SECOND},
         {25, "PreemptionByScheduler", "PreemptionByScheduler", 3 * SIM_SECOND},
     };
-    World *world = *state;
+    ApiServerWorld *world = *state;
 
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         const Release release = {.minor = rows[i].minor};
@@ -448,7 +448,7 @@ evictions_are_told(void **state)
         if (rows[i].reason != NULL)
             world_commit(world, &(ApiRequest){.verb = API_PATCH_STATUS,
                                               .key = world_pod_key(world),
-                                              .edit = edit_disrupted,
+                                              .edit = apiserver_edit_disrupted,
                                               .arg = world_intern(world, rows[i].reason)});
         ApiResponse response = world_commit(
             world, &(ApiRequest){.verb = API_EVICT, .key = world_pod_key(world), .grace_s = -1});
@@ -468,7 +468,7 @@ evictions_are_told(void **state)
 static void
 broken_watches_see_nothing(void **state)
 {
-    World *world = *state;
+    ApiServerWorld *world = *state;
     static const struct {
         uint64_t entity; /* whose watches break; 0: all */
         gboolean is_broken[2];
@@ -485,7 +485,8 @@ broken_watches_see_nothing(void **state)
         ApiWatch *watches[2];
         for (unsigned k = 0; k < 2; k++) {
             watchers[k] = (Watcher){.seen = g_string_new(NULL), .world = world};
-            watches[k] = api_server_watch(world->api, KIND_CLAIM, NULL, k + 1, see, &watchers[k]);
+            watches[k] =
+                api_server_watch(world->api, KIND_CLAIM, NULL, k + 1, apiserver_see, &watchers[k]);
         }
         api_server_break_watches(world->api, cases[i].entity);
         world_patch(world, world_claim_key(world), world_annotate,
@@ -506,13 +507,13 @@ broken_watches_see_nothing(void **state)
 /* TIM-1, TIM-7: recorded delays, order kept over a thousand writes; some events come before the
  * writer's answer. */
 typedef struct {
-    World *world;
+    ApiServerWorld *world;
     SimTime answered_at;
     unsigned n_before;
 } Race;
 
 static void
-answered(void *data, const ApiResponse *response)
+apiserver_answered(void *data, const ApiResponse *response)
 {
     Race *race = data;
 
@@ -523,7 +524,7 @@ answered(void *data, const ApiResponse *response)
 static void
 watch_events_race_with_answers(void **state)
 {
-    World *world = *state;
+    ApiServerWorld *world = *state;
     Watcher watcher = {.seen = g_string_new(NULL), .world = world};
     Race race = {.world = world};
     unsigned n = 1000;
@@ -534,7 +535,7 @@ watch_events_race_with_answers(void **state)
     world->timing.watch = sim_dist_new_uniform(-1500 * SIM_US, 5 * SIM_MS);
     world->timing.watch_lead = 1500 * SIM_US;
     world_create(world, world_new_claim(world));
-    ApiWatch *claims = api_server_watch(world->api, KIND_CLAIM, NULL, 1, see, &watcher);
+    ApiWatch *claims = api_server_watch(world->api, KIND_CLAIM, NULL, 1, apiserver_see, &watcher);
     for (unsigned i = 0; i < n; i++) {
         const char *value = strings_internf(objects_strings(world->objects), "%u", i);
         ApiRequest request = {.verb = API_PATCH,
@@ -542,7 +543,7 @@ watch_events_race_with_answers(void **state)
                               .edit = world_annotate,
                               .arg = value,
                               .client = "test"};
-        api_server_request(world->api, &request, answered, NULL, &race);
+        api_server_request(world->api, &request, apiserver_answered, NULL, &race);
         sim_run_until(world->sim, sim_now(world->sim) + SIM_SECOND);
         race.n_before += watcher.last_at < race.answered_at;
     }

@@ -14,10 +14,10 @@
 #define ALONE (4 * SIM_MS) /* a request that is alone */
 
 static int
-setup(void **state)
+load_setup(void **state)
 {
     world_setup(state);
-    World *world = *state;
+    ApiServerWorld *world = *state;
 
     sim_dist_unref(world->timing.write);
     world->timing.write = sim_dist_new_constant(ALONE);
@@ -26,15 +26,15 @@ setup(void **state)
 }
 
 typedef struct {
-    const World *world;
+    const ApiServerWorld *world;
     SimTime last_at; /* the latest answer */
     unsigned n;
-} Answers;
+} LoadAnswers;
 
 static void
-answered(void *data, const ApiResponse *response)
+load_answered(void *data, const ApiResponse *response)
 {
-    Answers *answers = data;
+    LoadAnswers *answers = data;
 
     (void)response;
     answers->last_at = sim_now(answers->world->sim);
@@ -43,14 +43,14 @@ answered(void *data, const ApiResponse *response)
 
 /* Sends @n requests at once. Returns: the time until the last answer */
 static SimTime
-send_at_once(World *world, unsigned n)
+send_at_once(ApiServerWorld *world, unsigned n)
 {
     const ApiRequest request = {.verb = API_GET, .key = world_claim_key(world), .client = "test"};
-    Answers answers = {.world = world};
+    LoadAnswers answers = {.world = world};
     SimTime sent_at = sim_now(world->sim);
 
     for (unsigned i = 0; i < n; i++)
-        api_server_request(world->api, &request, answered, NULL, &answers);
+        api_server_request(world->api, &request, load_answered, NULL, &answers);
     sim_run_until(world->sim, sent_at + SIM_MINUTE);
     assert_int_equal(answers.n, n);
     return answers.last_at - sent_at;
@@ -60,7 +60,7 @@ send_at_once(World *world, unsigned n)
 static void
 the_last_request_ends_with_the_work_of_all(void **state)
 {
-    World *world = *state;
+    ApiServerWorld *world = *state;
     static const struct {
         double load;
         unsigned n;
@@ -85,7 +85,7 @@ the_last_request_ends_with_the_work_of_all(void **state)
 static void
 more_requests_never_end_sooner(void **state)
 {
-    World *world = *state;
+    ApiServerWorld *world = *state;
     SimTime before = 0;
 
     world->timing.load = 0.3;
@@ -101,11 +101,11 @@ more_requests_never_end_sooner(void **state)
 static void
 one_at_a_time_nothing_waits(void **state)
 {
-    World *world = *state;
+    ApiServerWorld *world = *state;
     void *other_state;
 
     world_setup(&other_state);
-    World *other = other_state;
+    ApiServerWorld *other = other_state;
     world_create(other, world_new_claim(other));
     sim_dist_unref(world->timing.write);
     sim_dist_unref(other->timing.write);
@@ -121,7 +121,7 @@ one_at_a_time_nothing_waits(void **state)
 static void
 a_slow_server_has_no_more_work(void **state)
 {
-    World *world = *state;
+    ApiServerWorld *world = *state;
 
     world->timing.load = 0.5;
     api_server_set_slowness(world->api, 10);
@@ -131,9 +131,9 @@ a_slow_server_has_no_more_work(void **state)
 }
 
 static void
-event_written(void *data, unsigned index, SimTime responds_at)
+load_event_written(void *data, unsigned index, SimTime responds_at)
 {
-    Answers *answers = data;
+    LoadAnswers *answers = data;
 
     assert_int_not_equal(index, API_NEW_EVENT);
     answers->last_at = responds_at;
@@ -144,13 +144,13 @@ event_written(void *data, unsigned index, SimTime responds_at)
 static void
 events_are_work_too(void **state)
 {
-    World *world = *state;
-    Answers answers = {.world = world};
+    ApiServerWorld *world = *state;
+    LoadAnswers answers = {.world = world};
     ApiEventWrite write = {.event = {.involved = world_claim_key(world)},
                            .index = API_NEW_EVENT,
                            .client = "test",
                            .arrives_at = sim_now(world->sim),
-                           .written = event_written,
+                           .written = load_event_written,
                            .data = &answers};
 
     world->timing.load = 0.5;
@@ -171,7 +171,7 @@ events_are_work_too(void **state)
 static void
 a_missing_object_is_told_sooner(void **state)
 {
-    World *world = *state;
+    ApiServerWorld *world = *state;
     ObjectKey *missing = objects_key(world->objects, KIND_VOLUME, NULL, "none");
     const struct {
         ApiVerb verb;
@@ -190,9 +190,9 @@ a_missing_object_is_told_sooner(void **state)
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         const ApiRequest request = {
             .verb = cases[i].verb, .key = cases[i].key, .grace_s = -1, .client = "test"};
-        Answers answers = {.world = world};
+        LoadAnswers answers = {.world = world};
         SimTime sent_at = sim_now(world->sim);
-        api_server_request(world->api, &request, answered, NULL, &answers);
+        api_server_request(world->api, &request, load_answered, NULL, &answers);
         sim_run_until(world->sim, sent_at + SIM_MINUTE);
         assert_int_equal(answers.last_at - sent_at, cases[i].after);
     }
@@ -201,7 +201,7 @@ a_missing_object_is_told_sooner(void **state)
 static void
 limit_ends(Sim *sim, void *data)
 {
-    const World *world = data;
+    const ApiServerWorld *world = data;
 
     (void)sim;
     api_server_set_seats(world->api, 0);
@@ -214,7 +214,7 @@ static const SimEventType limit_ends_event = {.name = "test/limit ends", .fire =
 static void
 requests_wait_for_seats(void **state)
 {
-    World *world = *state;
+    ApiServerWorld *world = *state;
     static const struct {
         unsigned seats, n, turned_away;
         SimTime limit_ends_after; /* 0: it stays */
@@ -241,7 +241,7 @@ requests_wait_for_seats(void **state)
     }
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, world_teardown)
+#define TEST(function) cmocka_unit_test_setup_teardown(function, load_setup, world_teardown)
 
 int
 main(void)

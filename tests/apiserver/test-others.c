@@ -14,7 +14,7 @@
 
 /* Returns: (owned): a resource without a model, with a document */
 static Object *
-new_other(const World *world, const char *group, const char *kind, const char *document)
+new_other(const ApiServerWorld *world, const char *group, const char *kind, const char *document)
 {
     unsigned resource = objects_resource(world->objects, group, kind, NULL);
     Object *object = object_new(objects_other_key(world->objects, resource, "default", "a"));
@@ -25,7 +25,7 @@ new_other(const World *world, const char *group, const char *kind, const char *d
 }
 
 static Object *
-new_config_map(const World *world)
+new_config_map(const ApiServerWorld *world)
 {
     return new_other(world, "", "ConfigMap",
                      "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"data\":{\"k\":\"v\"}}");
@@ -44,7 +44,7 @@ write_document(Object *object, const void *document)
 static void
 a_resource_is_part_of_the_key(void **state)
 {
-    World *world = *state;
+    ApiServerWorld *world = *state;
     g_autoptr(Object) map = new_config_map(world);
     g_autoptr(Object) toy = new_other(world, "x.io", "Toy", "{}");
     unsigned policy = objects_resource(world->objects, "x.io", "Policy", NULL);
@@ -64,7 +64,7 @@ a_resource_is_part_of_the_key(void **state)
 static void
 others_live_and_go_as_all_do(void **state)
 {
-    World *world = *state;
+    ApiServerWorld *world = *state;
     Object *made = new_config_map(world);
     ObjectKey *key = (ObjectKey *)made->key;
     const Object *stored = world_create(world, made).object;
@@ -89,7 +89,7 @@ others_live_and_go_as_all_do(void **state)
 static void
 custom_resources_have_a_generation(void **state)
 {
-    World *world = *state;
+    ApiServerWorld *world = *state;
     Object *made = new_other(world, "x.io", "Toy",
                              "{\"apiVersion\":\"x.io/v1\",\"kind\":\"Toy\",\"spec\":{\"size\":1}}");
     ObjectKey *key = (ObjectKey *)made->key;
@@ -107,7 +107,7 @@ custom_resources_have_a_generation(void **state)
 }
 
 static unsigned
-count_keys(const World *world)
+count_keys(const ApiServerWorld *world)
 {
     unsigned n = 0;
 
@@ -120,7 +120,7 @@ count_keys(const World *world)
 static void
 a_dry_run_leaves_no_trace(void **state)
 {
-    World *world = *state;
+    ApiServerWorld *world = *state;
     g_autoptr(Objects) aside = objects_new_aside(world->objects);
     g_autoptr(Object) told = object_new(objects_key(aside, KIND_CLAIM, "default", "data"));
     unsigned n_keys = count_keys(world);
@@ -144,7 +144,7 @@ a_dry_run_leaves_no_trace(void **state)
 static void
 a_dry_run_changes_nothing(void **state)
 {
-    World *world = *state;
+    ApiServerWorld *world = *state;
     const Object *stored = world_create(world, world_new_claim(world)).object;
     ObjectKey *key = world_claim_key(world);
     ApiResponse response;
@@ -170,7 +170,7 @@ a_dry_run_changes_nothing(void **state)
 static void
 objects_imply_their_namespace(void **state)
 {
-    World *world = *state;
+    ApiServerWorld *world = *state;
     const ObjectKey *namespace = objects_key(world->objects, KIND_NAMESPACE, NULL, "default");
 
     world_create(world, world_new_claim(world));

@@ -40,7 +40,7 @@ static const struct {
 
 /* Returns: (owned) */
 static json_t *
-claim_of(const char *spec, gboolean is_bound)
+update_checks_claim_of(const char *spec, gboolean is_bound)
 {
     g_autofree char *text = g_strdup_printf("{'spec': {%s}, 'status': {'phase': '%s'}}", spec,
                                             is_bound ? "Bound" : "Pending");
@@ -58,8 +58,8 @@ claims_change_as_they_may(void **state)
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autoptr(GPtrArray) errors = g_ptr_array_new_with_free_func(g_free);
-        json_t *before = claim_of(cases[i].before, cases[i].is_bound);
-        json_t *after = claim_of(cases[i].after, cases[i].is_bound);
+        json_t *before = update_checks_claim_of(cases[i].before, cases[i].is_bound);
+        json_t *after = update_checks_claim_of(cases[i].after, cases[i].is_bound);
         check_claim_update(before, after, &gates, errors);
         const char *error = errors->len == 0 ? NULL : errors->pdata[0];
         if ((error == NULL) != (cases[i].error == NULL) ||

@@ -3,7 +3,7 @@
 #include "models/timing/timing-test.h"
 
 const char *
-world_intern(const World *world, const char *text)
+world_intern(const ApiServerWorld *world, const char *text)
 {
     return strings_intern(objects_strings(world->objects), text);
 }
@@ -11,7 +11,7 @@ world_intern(const World *world, const char *text)
 int
 world_setup(void **state)
 {
-    World *world = g_new0(World, 1);
+    ApiServerWorld *world = g_new0(ApiServerWorld, 1);
     const SimOptions options = {.seed = 1};
 
     world->sim = sim_new(&options);
@@ -22,7 +22,7 @@ world_setup(void **state)
 }
 
 void
-world_renew(World *world, ApiServerOptions options)
+world_renew(ApiServerWorld *world, ApiServerOptions options)
 {
     g_clear_pointer(&world->api, api_server_free);
     g_clear_pointer(&world->objects, objects_free);
@@ -36,7 +36,7 @@ world_renew(World *world, ApiServerOptions options)
 int
 world_teardown(void **state)
 {
-    World *world = *state;
+    ApiServerWorld *world = *state;
 
     api_server_free(world->api);
     sim_free(world->sim);
@@ -47,19 +47,19 @@ world_teardown(void **state)
 }
 
 ObjectKey *
-world_claim_key(const World *world)
+world_claim_key(const ApiServerWorld *world)
 {
     return objects_key(world->objects, KIND_CLAIM, "default", "data");
 }
 
 ObjectKey *
-world_pod_key(const World *world)
+world_pod_key(const ApiServerWorld *world)
 {
     return objects_key(world->objects, KIND_POD, "default", "app");
 }
 
 ApiResponse
-world_commit(World *world, const ApiRequest *request)
+world_commit(ApiServerWorld *world, const ApiRequest *request)
 {
     ApiResponse response;
 
@@ -68,7 +68,7 @@ world_commit(World *world, const ApiRequest *request)
 }
 
 ApiResponse
-world_create(World *world, Object *object)
+world_create(ApiServerWorld *world, Object *object)
 {
     g_autoptr(Object) owned G_GNUC_UNUSED = object;
 
@@ -78,7 +78,7 @@ world_create(World *world, Object *object)
 }
 
 ApiResponse
-world_delete(World *world, ObjectKey *key, int32_t grace_s)
+world_delete(ApiServerWorld *world, ObjectKey *key, int32_t grace_s)
 {
     return world_commit(world, &(ApiRequest){.verb = API_DELETE, .key = key, .grace_s = grace_s});
 }
@@ -102,14 +102,14 @@ world_unfinalize(Object *object, const void *finalizer)
 }
 
 ApiResponse
-world_patch(World *world, ObjectKey *key, ObjectEdit edit, const void *arg)
+world_patch(ApiServerWorld *world, ObjectKey *key, ObjectEdit edit, const void *arg)
 {
     return world_commit(world,
                         &(ApiRequest){.verb = API_PATCH, .key = key, .edit = edit, .arg = arg});
 }
 
 ApiResponse
-world_put(World *world, const Object *base, ObjectEdit edit, const void *arg, ApiVerb verb)
+world_put(ApiServerWorld *world, const Object *base, ObjectEdit edit, const void *arg, ApiVerb verb)
 {
     g_autoptr(Object) object = object_edit(base);
 
@@ -119,7 +119,7 @@ world_put(World *world, const Object *base, ObjectEdit edit, const void *arg, Ap
 }
 
 Object *
-world_new_claim(const World *world)
+world_new_claim(const ApiServerWorld *world)
 {
     Object *object = object_new(world_claim_key(world));
 
@@ -129,7 +129,7 @@ world_new_claim(const World *world)
 }
 
 Object *
-world_new_pod(const World *world, const char *node)
+world_new_pod(const ApiServerWorld *world, const char *node)
 {
     Object *object = object_new(world_pod_key(world));
 

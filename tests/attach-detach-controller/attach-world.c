@@ -121,7 +121,7 @@ create_pod(StorageWorld *world, const char *name, const char *node)
 }
 
 static gboolean
-edit_phase(Object *object, const void *phase)
+attach_world_edit_phase(Object *object, const void *phase)
 {
     POD(object)->phase = *(const uint32_t *)phase;
     return TRUE;
@@ -130,7 +130,7 @@ edit_phase(Object *object, const void *phase)
 void
 set_phase(StorageWorld *world, const char *pod, uint32_t phase)
 {
-    storage_world_patch_status(world, key(world, KIND_POD, pod), edit_phase, &phase);
+    storage_world_patch_status(world, key(world, KIND_POD, pod), attach_world_edit_phase, &phase);
 }
 
 /* As its kubelet does in the end. */

@@ -21,7 +21,7 @@ typedef struct {
     void (*tell)(StorageWorld *world);
     const char *log;
     const char *event; /* the last one of its pod; NULL: not looked at */
-} Story;
+} AttachDetachControllerStory;
 
 static void
 attaches(StorageWorld *world)
@@ -353,7 +353,7 @@ running_at_start(StorageWorld *world)
 }
 
 /* clang-format off */
-static const Story stories[] = {
+static const AttachDetachControllerStory stories[] = {
     {"ADC-V1 attaches", attaches, ATTACH_1 ", " TELL_1,
      "AttachVolume.Attach succeeded for volume \"v\" "},
     {"ADC-45 detaches", detaches, DETACH_1, NULL},
@@ -397,7 +397,7 @@ last_event(const StorageWorld *world)
 }
 
 static void
-tell_story_as(const Story *story, gboolean polling)
+tell_story_as(const AttachDetachControllerStory *story, gboolean polling)
 {
     StorageWorld world;
 
@@ -410,7 +410,7 @@ tell_story_as(const Story *story, gboolean polling)
 }
 
 static void
-tell_story(void **state)
+attach_detach_controller_tell_story(void **state)
 {
     tell_story_as(*state, FALSE);
     tell_story_as(*state, TRUE);
@@ -776,7 +776,7 @@ main(void)
 
     for (unsigned i = 0; i < G_N_ELEMENTS(stories); i++)
         tests[n++] = (struct CMUnitTest){.name = stories[i].title,
-                                         .test_func = tell_story,
+                                         .test_func = attach_detach_controller_tell_story,
                                          .initial_state = (void *)&stories[i]};
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(time_outs_are_told_alike);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(lister_is_polled);

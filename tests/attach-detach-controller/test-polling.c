@@ -103,7 +103,7 @@ static const char *const volumes[] = {"a", "b", "c", "d", NULL};
 #define N_VOLUMES 4
 
 static const char *
-node_of(unsigned i)
+polling_node_of(unsigned i)
 {
     return i % 2 == 0 ? "node-1" : "node-2";
 }
@@ -115,8 +115,9 @@ read_order(const StorageWorld *world, const char *log, const char *verb, char *o
     const char *places[N_VOLUMES];
 
     for (unsigned i = 0; i < N_VOLUMES; i++) {
-        ObjectKey *va = volume_attachment_key(world->objects, word(world, DRIVER),
-                                              word(world, volumes[i]), word(world, node_of(i)));
+        ObjectKey *va =
+            volume_attachment_key(world->objects, word(world, DRIVER), word(world, volumes[i]),
+                                  word(world, polling_node_of(i)));
         g_autofree char *request = g_strconcat(verb, " va/", va->name, NULL);
         places[i] = strstr(log, request);
         assert_non_null(places[i]);
@@ -143,7 +144,7 @@ burst(uint64_t seed, gboolean polling, char *attaches, char *detaches)
     storage_world_start(&world);
     world.log_times = TRUE;
     for (unsigned i = 0; i < N_VOLUMES; i++)
-        pod_with_claim(&world, volumes[i], volumes[i], node_of(i));
+        pod_with_claim(&world, volumes[i], volumes[i], polling_node_of(i));
     go_on(&world, SIM_SECOND);
     attacher_attaches_all(&world);
     go_on(&world, 5 * SIM_SECOND);

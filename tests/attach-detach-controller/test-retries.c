@@ -17,10 +17,10 @@ typedef struct {
     GString *text;     /* requests with their times, then Events */
     GString *insights; /* what is under way and to come, again and again; and the log of causes */
     unsigned n_kept;   /* how often a try was found put aside, or repeated */
-} Story;
+} RetriesStory;
 
 static void
-story_clear(Story *self)
+story_clear(RetriesStory *self)
 {
     g_string_free(self->text, TRUE);
     g_string_free(self->insights, TRUE);
@@ -42,7 +42,7 @@ note_doing(void *data, const Doing *doing)
 }
 
 static void
-note_insights(const StorageWorld *world, Story *story)
+note_insights(const StorageWorld *world, RetriesStory *story)
 {
     SimPending pending[40];
     unsigned n = sim_pending(world->sim, pending, G_N_ELEMENTS(pending));
@@ -54,7 +54,7 @@ note_insights(const StorageWorld *world, Story *story)
 }
 
 static void
-note_causes(const StorageWorld *world, Story *story)
+note_causes(const StorageWorld *world, RetriesStory *story)
 {
     const SimTrace *trace = sim_trace(world->sim);
 
@@ -66,7 +66,7 @@ note_causes(const StorageWorld *world, Story *story)
 }
 
 static void
-note_events(const StorageWorld *world, Story *story)
+note_events(const StorageWorld *world, RetriesStory *story)
 {
     for (unsigned i = 0; i < api_server_n_events(world->api); i++) {
         const ApiEvent *event = api_server_event(world->api, i);
@@ -79,7 +79,7 @@ note_events(const StorageWorld *world, Story *story)
 }
 
 static void
-count_kept(const StorageWorld *world, Story *story)
+count_kept(const StorageWorld *world, RetriesStory *story)
 {
     const AttachDetachController *controller = controller_of(world);
     AttachNode *node;
@@ -206,11 +206,11 @@ disturb(StorageWorld *world, SimStream stream, uint64_t i)
 }
 
 /* Some hours in which a pod's attach times out, with something in between now and then. */
-static Story
+static RetriesStory
 disturbed_hours(uint64_t seed, gboolean is_observed)
 {
     StorageWorld world;
-    Story story = {g_string_new(NULL), g_string_new(NULL), 0};
+    RetriesStory story = {g_string_new(NULL), g_string_new(NULL), 0};
 
     storage_world_init(
         &world,
@@ -248,7 +248,7 @@ a_kept_try_is_like_a_new_one(void **state)
 
     (void)state;
     for (uint64_t seed = 1; seed <= 400; seed++) {
-        Story kept = disturbed_hours(seed, FALSE), ordinary = disturbed_hours(seed, TRUE);
+        RetriesStory kept = disturbed_hours(seed, FALSE), ordinary = disturbed_hours(seed, TRUE);
         assert_string_equal(kept.text->str, ordinary.text->str);
         assert_string_equal(kept.insights->str, ordinary.insights->str);
         n_kept += kept.n_kept;

@@ -24,12 +24,12 @@ typedef struct {
     ApiCode code;
     unsigned n; /* how often it still refuses; refused so far is counted in @n_refused */
     unsigned n_refused;
-} Refusal;
+} RulesRefusal;
 
 static ApiCode
-refuse(void *data, const ApiRequest *request, GString *message)
+rules_refuse(void *data, const ApiRequest *request, GString *message)
 {
-    Refusal *refusal = data;
+    RulesRefusal *refusal = data;
 
     if (request->verb != refusal->verb || request->key->kind != refusal->kind || refusal->n == 0)
         return API_OK;
@@ -325,10 +325,10 @@ attach_always_times_out(StorageWorld *world)
 static void
 detach_fails(StorageWorld *world)
 {
-    Refusal refusal = {API_DELETE, KIND_ATTACHMENT, API_FORBIDDEN, 1, 0};
+    RulesRefusal refusal = {API_DELETE, KIND_ATTACHMENT, API_FORBIDDEN, 1, 0};
 
     attached_pod(world);
-    api_server_set_fault(world->api, refuse, &refusal);
+    api_server_set_fault(world->api, rules_refuse, &refusal);
     remove_pod(world, "a");
     kubelet_uses(world, "node-1", NULL);
     go_on(world, 250 * SIM_MS);
@@ -516,16 +516,16 @@ node_says_no(StorageWorld *world)
 static void
 node_cannot_be_asked(StorageWorld *world)
 {
-    Refusal refusal = {API_GET, KIND_NODE, API_FORBIDDEN, 1, 0};
+    RulesRefusal refusal = {API_GET, KIND_NODE, API_FORBIDDEN, 1, 0};
 
     attached_pod(world);
-    api_server_set_fault(world->api, refuse, &refusal);
+    api_server_set_fault(world->api, rules_refuse, &refusal);
     remove_pod(world, "a");
     kubelet_uses(world, "node-1", NULL);
     go_on(world, 250 * SIM_MS);
     assert_int_equal(refusal.n_refused, 1);
     assert_calls(world, 0, 0);
-    refusal = (Refusal){API_GET, KIND_NODE, API_NOT_FOUND, 1, 0};
+    refusal = (RulesRefusal){API_GET, KIND_NODE, API_NOT_FOUND, 1, 0};
     go_on(world, SIM_SECOND);
     assert_int_equal(refusal.n_refused, 1);
     assert_calls(world, 0, 1);
@@ -535,10 +535,10 @@ node_cannot_be_asked(StorageWorld *world)
 static void
 node_cannot_be_told(StorageWorld *world)
 {
-    Refusal refusal = {API_PATCH_STATUS, KIND_NODE, API_FORBIDDEN, 3, 0};
+    RulesRefusal refusal = {API_PATCH_STATUS, KIND_NODE, API_FORBIDDEN, 3, 0};
 
     attached_pod(world);
-    api_server_set_fault(world->api, refuse, &refusal);
+    api_server_set_fault(world->api, rules_refuse, &refusal);
     remove_pod(world, "a");
     storage_world_patch(world, key(world, KIND_NODE, "node-1"), edit_out_of_service,
                         word(world, "node.kubernetes.io/out-of-service"));
@@ -580,10 +580,10 @@ old_attachment_is_going(StorageWorld *world)
 static void
 uncertain_blocks_nobody(StorageWorld *world)
 {
-    Refusal refusal = {API_DELETE, KIND_ATTACHMENT, API_FORBIDDEN, 1, 0};
+    RulesRefusal refusal = {API_DELETE, KIND_ATTACHMENT, API_FORBIDDEN, 1, 0};
 
     attached_pod(world);
-    api_server_set_fault(world->api, refuse, &refusal);
+    api_server_set_fault(world->api, rules_refuse, &refusal);
     remove_pod(world, "a");
     create_pod(world, "b", "node-2");
     kubelet_uses(world, "node-1", NULL);
@@ -633,7 +633,7 @@ typedef struct {
     const char *title;
     void (*tell)(StorageWorld *world);
     void (*set_flags)(const ProcessClass *class, void *flags);
-} Story;
+} RulesStory;
 
 static void
 no_force_detach(const ProcessClass *class, void *flags)
@@ -656,7 +656,7 @@ too_frequent_verification(const ProcessClass *class, void *flags)
     ((KubeControllerManagerOptions *)flags)->attach_detach_reconcile_sync_period = SIM_SECOND - 1;
 }
 
-static const Story stories[] = {
+static const RulesStory stories[] = {
     {"ad-ADController-02 dangling, attached",                 dangling_attached,              NULL                     },
     {"ad-ADController-03 dangling, not attached",             dangling_not_attached,          NULL                     },
     {"ad-ADController-06 restart, no new pods",               restart_0_0,                    NULL                     },
@@ -694,9 +694,9 @@ static const Story stories[] = {
 };
 
 static void
-tell_story(void **state)
+rules_tell_story(void **state)
 {
-    const Story *story = *state;
+    const RulesStory *story = *state;
 
     for (unsigned i = 0; i < 2; i++) {
         StorageWorld world;
@@ -711,14 +711,14 @@ tell_story(void **state)
 /* ---- INT-3: the controller attaches in-tree volumes itself ---- */
 
 static void *
-no_options(void *data, const ProcessClass *class)
+rules_no_options(void *data, const ProcessClass *class)
 {
     (void)data, (void)class;
     return NULL;
 }
 
 static void
-see_call(void *data, const CsiCallRecord *record)
+rules_see_call(void *data, const CsiCallRecord *record)
 {
     const CsiRequest *request = record->request;
     const CsiCapability *capability = request->n_capabilities > 0 ? request->capabilities : NULL;
@@ -757,9 +757,9 @@ in_tree_volumes_are_attached_as_they_are(void **state)
         CsiDriver *driver = csi_modelled_driver_base(
             csi_modelled_driver_new(world.sim, objects_strings(world.objects), &options, NULL));
         world.driver = driver;
-        csi_driver_add_observer(driver, &(CsiObserver){.answered = see_call, .data = calls});
+        csi_driver_add_observer(driver, &(CsiObserver){.answered = rules_see_call, .data = calls});
         cluster_add_driver(world.cluster, driver, options.name,
-                           &(NodePluginOptions){.attaches = TRUE}, no_options, NULL);
+                           &(NodePluginOptions){.attaches = TRUE}, rules_no_options, NULL);
         const VolumeSource source = {.refs = REF_COUNT_ONE,
                                      .plugin = "awsElasticBlockStore",
                                      .handle = word(&world, "vol-1"),
@@ -794,7 +794,7 @@ main(void)
 
     for (unsigned i = 0; i < G_N_ELEMENTS(stories); i++)
         tests[n++] = (struct CMUnitTest){.name = stories[i].title,
-                                         .test_func = tell_story,
+                                         .test_func = rules_tell_story,
                                          .initial_state = (void *)&stories[i]};
     return _cmocka_run_group_tests("attach-detach rules", tests, n, NULL, NULL);
 }

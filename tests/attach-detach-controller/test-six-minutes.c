@@ -36,7 +36,10 @@ typedef struct {
 } Arrivals;
 
 static void
-request_answered(void *data, const ApiRequest *request, ApiCode code, SimTime arrived_at)
+six_minutes_request_answered(void *data,
+                             const ApiRequest *request,
+                             ApiCode code,
+                             SimTime arrived_at)
 {
     Arrivals *arrivals = data;
 
@@ -61,14 +64,14 @@ set_constant(SimDist **place, SimTime value)
 /* Returns: the end of the last pass that did something: it told node-1 that the volume is attached
  */
 static SimTime
-setup(StorageWorld *world, Arrivals *arrivals, uint64_t seed, gboolean polling)
+six_minutes_setup(StorageWorld *world, Arrivals *arrivals, uint64_t seed, gboolean polling)
 {
     *arrivals = (Arrivals){0};
     storage_world_init(world, &(StorageWorldOptions){.seed = seed, .polling = polling});
     set_constant(&world->timing.write, WRITE);
     set_constant(&world->timing.think, THINK);
     set_constant(&world->timing.watch, WATCH);
-    api_server_observe_requests(world->api, request_answered, arrivals);
+    api_server_observe_requests(world->api, six_minutes_request_answered, arrivals);
     attached_pod(world);
     return arrivals->told + WRITE;
 }
@@ -119,7 +122,7 @@ forced_detach_to_the_tick(uint64_t seed, gboolean polling)
 {
     StorageWorld world;
     Arrivals arrivals;
-    SimTime end = setup(&world, &arrivals, seed, polling);
+    SimTime end = six_minutes_setup(&world, &arrivals, seed, polling);
     SimTime asked = node_dies(&world, end);
     SimTime forced = asked + SIX_MINUTES + PERIOD;
 
@@ -150,7 +153,7 @@ out_of_service_is_shorter(void **state)
     for (uint64_t seed = 1; seed <= 60; seed++) {
         StorageWorld world;
         Arrivals arrivals;
-        SimTime end = setup(&world, &arrivals, seed, seed % 10 == 0);
+        SimTime end = six_minutes_setup(&world, &arrivals, seed, seed % 10 == 0);
         node_dies(&world, end);
         go_on(&world, 30 * SIM_SECOND);
         wait_a_while(&world, 2);
@@ -173,7 +176,7 @@ clock_starts_anew(void **state)
     Arrivals arrivals;
 
     (void)state;
-    SimTime end = setup(&world, &arrivals, 7, FALSE);
+    SimTime end = six_minutes_setup(&world, &arrivals, 7, FALSE);
     node_dies(&world, end);
     go_on(&world, 5 * SIM_MINUTE);
     create_pod(&world, "c", "node-1"); /* it will never run there */

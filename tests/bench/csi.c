@@ -25,7 +25,7 @@ typedef struct {
 } Bench;
 
 static void
-begin(Bench *self, const char *latency)
+csi_begin(Bench *self, const char *latency)
 {
     g_autofree char *text = g_strdup_printf(scenario, latency);
     const char *const argv[] = {"./kvolsim",    "csi",        "--endpoint",
@@ -48,7 +48,7 @@ begin(Bench *self, const char *latency)
 }
 
 static void
-end(Bench *self)
+csi_end(Bench *self)
 {
     if (self->n_failed > 0) {
         fprintf(stderr, "csi: %u calls failed\n", self->n_failed);
@@ -63,12 +63,12 @@ end(Bench *self)
 typedef struct {
     Bench *bench;
     int64_t sent_us;
-} Sent;
+} CsiSent;
 
 static void
-answered(void *data, CsiCode code, const char *text, const uint8_t *bytes, size_t n_bytes)
+csi_answered(void *data, CsiCode code, const char *text, const uint8_t *bytes, size_t n_bytes)
 {
-    g_autofree Sent *sent = data;
+    g_autofree CsiSent *sent = data;
     Bench *self = sent->bench;
 
     (void)text, (void)bytes, (void)n_bytes;
@@ -87,13 +87,13 @@ send_call(Bench *self, unsigned number)
                                 .capabilities = &capability,
                                 .n_capabilities = 1};
     CsiMessage message;
-    Sent *sent = g_new(Sent, 1);
+    CsiSent *sent = g_new(CsiSent, 1);
 
     g_snprintf(name, sizeof name, "volume-%u", number);
     csi_message_write_request(&message, &request);
-    *sent = (Sent){self, g_get_monotonic_time()};
+    *sent = (CsiSent){self, g_get_monotonic_time()};
     self->n_under_way++;
-    csi_client_call(self->client, 0, CSI_CREATE_VOLUME, message.message, 0, answered, sent);
+    csi_client_call(self->client, 0, CSI_CREATE_VOLUME, message.message, 0, csi_answered, sent);
     csi_message_clear(&message);
 }
 
@@ -108,7 +108,7 @@ wait_for_all(Bench *self)
 static void
 measure_added_time(Bench *self, unsigned rate, unsigned seconds)
 {
-    begin(self, "50ms");
+    csi_begin(self, "50ms");
     send_call(self, rate * seconds); /* a connection is there */
     wait_for_all(self);
     sim_sample_clear(&self->times);
@@ -125,7 +125,7 @@ measure_added_time(Bench *self, unsigned rate, unsigned seconds)
            (double)(sim_sample_quantile(&self->times, 0.5) - 50 * SIM_MS) / SIM_MS);
     printf("csi_added_p99 %.3f ms\n",
            (double)(sim_sample_quantile(&self->times, 0.99) - 50 * SIM_MS) / SIM_MS);
-    end(self);
+    csi_end(self);
 }
 
 /* MiB that the program has. */
@@ -143,7 +143,7 @@ memory_of(GPid pid)
 static void
 measure_memory(Bench *self, unsigned n)
 {
-    begin(self, "5s");
+    csi_begin(self, "5s");
     for (unsigned i = 0; i < n; i++)
         send_call(self, i);
     csi_client_wait(self->client, g_get_monotonic_time() + 4 * G_USEC_PER_SEC);
@@ -151,7 +151,7 @@ measure_memory(Bench *self, unsigned n)
         fprintf(stderr, "csi: only %u calls wait\n", self->n_under_way);
     printf("csi_memory_of_10000_calls %.0f MiB\n", memory_of(self->pid));
     wait_for_all(self);
-    end(self);
+    csi_end(self);
 }
 
 /* @width calls at once, each followed by the next. */
@@ -160,7 +160,7 @@ measure_speed(Bench *self, unsigned n, unsigned width)
 {
     unsigned number = 0;
 
-    begin(self, "0s");
+    csi_begin(self, "0s");
     send_call(self, n);
     wait_for_all(self);
     int64_t start = g_get_monotonic_time();
@@ -171,7 +171,7 @@ measure_speed(Bench *self, unsigned n, unsigned width)
     }
     printf("csi_20000_calls %.2f s\n",
            (double)(g_get_monotonic_time() - start) / G_USEC_PER_SEC * 20000 / n);
-    end(self);
+    csi_end(self);
 }
 
 int

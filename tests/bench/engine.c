@@ -96,7 +96,7 @@ typedef struct {
     uint64_t n_arrived, n_served, n_left;
     SimTime arrived_at; /* the customer that is served now */
     SimTime total;
-} Queue;
+} EngineQueue;
 
 /* A customer is the time of its arrival. */
 G_STATIC_ASSERT(sizeof(SimTime) == sizeof(void *));
@@ -110,7 +110,7 @@ static const SimEventType arrive_event = {.name = "arrive", .fire = queue_arrive
 static void
 queue_serve(void *data, void *customer)
 {
-    Queue *self = data;
+    EngineQueue *self = data;
     SimTime duration = sim_dist_draw(self->service, self->draws, 1, self->n_served++);
 
     self->arrived_at = (SimTime)customer;
@@ -118,7 +118,7 @@ queue_serve(void *data, void *customer)
 }
 
 static void
-line_serve_first(Queue *self)
+line_serve_first(EngineQueue *self)
 {
     queue_serve(self, (void *)self->line[self->line_first % LINE_LENGTH]);
 }
@@ -126,7 +126,7 @@ line_serve_first(Queue *self)
 static void
 queue_served(Sim *sim, void *data)
 {
-    Queue *self = data;
+    EngineQueue *self = data;
 
     self->total += sim_now(sim) - self->arrived_at;
     if (self->station != NULL)
@@ -136,7 +136,7 @@ queue_served(Sim *sim, void *data)
 }
 
 static void
-line_join(Queue *self, SimTime now)
+line_join(EngineQueue *self, SimTime now)
 {
     self->line[self->line_end++ % LINE_LENGTH] = now;
     if (self->line_end - self->line_first == 1)
@@ -146,7 +146,7 @@ line_join(Queue *self, SimTime now)
 static void
 queue_arrive(Sim *sim, void *data)
 {
-    Queue *self = data;
+    EngineQueue *self = data;
 
     if (self->station != NULL)
         sim_station_submit(self->station, (void *)sim_now(sim));
@@ -182,7 +182,7 @@ queue_run(const SimOptions *options, QueueKind kind, size_t n_objects)
     g_autoptr(SimDist) service = queue_times(SIM_SECOND, kind);
     g_autoptr(SimDist) gap = queue_times(SIM_SECOND * 10 / 9, kind);
     g_autoptr(SimStation) station = NULL;
-    g_autofree Queue *self = g_new0(Queue, 1);
+    g_autofree EngineQueue *self = g_new0(EngineQueue, 1);
 
     self->sim = sim;
     self->service = service;
@@ -356,7 +356,7 @@ hold_case(const SimOptions *options, size_t n_pending, size_t n)
 }
 
 static gboolean
-run_case(const char *name, size_t n)
+engine_run_case(const char *name, size_t n)
 {
     if (strcmp(name, "hold_1k") == 0)
         hold_case(&untraced, 1000, n);
@@ -427,7 +427,7 @@ int
 main(int argc, char **argv)
 {
     if (argc == 3)
-        return run_case(argv[1], strtoull(argv[2], NULL, 10)) ? 0 : 2;
+        return engine_run_case(argv[1], strtoull(argv[2], NULL, 10)) ? 0 : 2;
 
     bench_hold(1000, "hold_1k", 2000000);
     bench_hold(100000, "hold_100k", 1000000);

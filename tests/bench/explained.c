@@ -31,7 +31,7 @@
 typedef struct {
     unsigned pods;
     gboolean is_limited, tells_types;
-} Case;
+} ExplainedCase;
 
 /* What a run did. */
 typedef struct {
@@ -52,12 +52,12 @@ typedef struct {
     GPtrArray *types;    /* of the same (owned) */
     uint64_t calls[CSI_N_METHODS];
     uint64_t n_calls;
-} Counts;
+} ExplainedCounts;
 
 static void
-call_started(void *data, const CsiCallRecord *record)
+explained_call_started(void *data, const CsiCallRecord *record)
 {
-    Counts *self = data;
+    ExplainedCounts *self = data;
 
     self->calls[record->request->method]++;
     self->n_calls++;
@@ -70,7 +70,7 @@ is_read(ApiVerb verb)
 }
 
 static Costs
-costs_of(const Run *run, const Counts *counts)
+costs_of(const Run *run, const ExplainedCounts *counts)
 {
     const ApiServer *api = cluster_api(run_cluster(run));
     Costs costs = {.events = sim_events_fired(run_sim(run)),
@@ -85,7 +85,7 @@ costs_of(const Run *run, const Counts *counts)
 }
 
 static Scenario *
-load(const Case *of)
+explained_load(const ExplainedCase *of)
 {
     double ready_after =
         of->is_limited ? MAX(ALL_READY_AFTER, of->pods * READY_AFTER_A_POD) : ALL_READY_AFTER;
@@ -129,7 +129,7 @@ type_equal(const void *a, const void *b)
 }
 
 static void
-count_next(const Run *run, Counts *counts)
+count_next(const Run *run, ExplainedCounts *counts)
 {
     SimPending next;
 
@@ -156,7 +156,7 @@ compare_counts(const void *a, const void *b)
 }
 
 static void
-print_events(const Run *run, const Counts *counts, unsigned pods)
+print_events(const Run *run, const ExplainedCounts *counts, unsigned pods)
 {
     g_ptr_array_sort(counts->types, compare_counts);
     for (unsigned i = 0; i < counts->types->len; i++) {
@@ -179,7 +179,7 @@ print_requests(const Run *run, unsigned pods)
 }
 
 static void
-print_types(const Run *run, const Counts *counts, const Case *of)
+print_types(const Run *run, const ExplainedCounts *counts, const ExplainedCase *of)
 {
     printf("--- events a pod of %u, %s limits\n", of->pods, of->is_limited ? "default" : "no");
     print_events(run, counts, of->pods);
@@ -195,7 +195,7 @@ print_types(const Run *run, const Counts *counts, const Case *of)
 /* ---- Runs ---- */
 
 static void
-execute(Run *run, Counts *counts, gboolean tells_types)
+explained_execute(Run *run, ExplainedCounts *counts, gboolean tells_types)
 {
     if (!tells_types) {
         run_execute(run);
@@ -207,13 +207,13 @@ execute(Run *run, Counts *counts, gboolean tells_types)
 }
 
 static Costs
-run_case(const Case *of)
+explained_run_case(const ExplainedCase *of)
 {
-    g_autoptr(Scenario) scenario = load(of);
+    g_autoptr(Scenario) scenario = explained_load(of);
     g_autoptr(GError) error = NULL;
     g_autoptr(GHashTable) by_type = g_hash_table_new(type_hash, type_equal);
     g_autoptr(GPtrArray) types = g_ptr_array_new_with_free_func(g_free);
-    Counts counts = {.by_type = by_type, .types = types};
+    ExplainedCounts counts = {.by_type = by_type, .types = types};
     g_autoptr(Run) run =
         run_new(scenario, &(RunOptions){.seed = 1, .untraced = !of->tells_types}, &error);
 
@@ -223,8 +223,8 @@ run_case(const Case *of)
     }
     for (unsigned i = 0; i < cluster_n_drivers(run_cluster(run)); i++)
         csi_driver_add_observer(cluster_driver(run_cluster(run), i),
-                                &(CsiObserver){.started = call_started, .data = &counts});
-    execute(run, &counts, of->tells_types);
+                                &(CsiObserver){.started = explained_call_started, .data = &counts});
+    explained_execute(run, &counts, of->tells_types);
     if (of->tells_types)
         print_types(run, &counts, of);
     return costs_of(run, &counts);
@@ -240,7 +240,7 @@ user_seconds(void)
 }
 
 static void
-print_costs(const Case *of, const Costs *costs, double seconds)
+print_costs(const ExplainedCase *of, const Costs *costs, double seconds)
 {
     const char *name = of->is_limited ? "default_qps" : "no_limits";
 
@@ -261,10 +261,10 @@ print_costs(const Case *of, const Costs *costs, double seconds)
 }
 
 static Costs
-measure(const Case *of)
+explained_measure(const ExplainedCase *of)
 {
     double before = user_seconds();
-    Costs costs = run_case(of);
+    Costs costs = explained_run_case(of);
 
     print_costs(of, &costs, user_seconds() - before);
     return costs;
@@ -290,13 +290,14 @@ print_ratio(unsigned pods, const char *what, const Costs *limited, double events
 }
 
 static void
-compare(unsigned pods, gboolean tells_types, gboolean is_alone)
+explained_compare(unsigned pods, gboolean tells_types, gboolean is_alone)
 {
-    Costs limited = measure(&(Case){.pods = pods, .is_limited = TRUE, .tells_types = tells_types});
+    Costs limited = explained_measure(
+        &(ExplainedCase){.pods = pods, .is_limited = TRUE, .tells_types = tells_types});
 
     if (is_alone)
         return;
-    Costs unlimited = measure(&(Case){.pods = pods, .tells_types = tells_types});
+    Costs unlimited = explained_measure(&(ExplainedCase){.pods = pods, .tells_types = tells_types});
     print_ratio(pods, "explained", &limited, explained(&limited, &unlimited, FALSE));
     print_ratio(pods, "explained_with_reads", &limited, explained(&limited, &unlimited, TRUE));
     fflush(stdout);
@@ -318,10 +319,10 @@ main(int argc, char **argv)
     }
     for (int i = 1; i < argc; i++)
         if (argv[i][0] != '-')
-            compare((unsigned)strtoul(argv[i], NULL, 10), tells_types, is_alone);
+            explained_compare((unsigned)strtoul(argv[i], NULL, 10), tells_types, is_alone);
     if (n_sizes == 0) {
-        compare(5000, tells_types, is_alone);
-        compare(20000, tells_types, is_alone);
+        explained_compare(5000, tells_types, is_alone);
+        explained_compare(20000, tells_types, is_alone);
     }
     return EXIT_SUCCESS;
 }

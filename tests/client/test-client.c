@@ -21,12 +21,12 @@ typedef struct {
     Process *process;
     GString *log;
     unsigned n_ready;
-} World;
+} ClientWorld;
 
 static int
-setup(void **state)
+client_setup(void **state)
 {
-    World *world = g_new0(World, 1);
+    ClientWorld *world = g_new0(ClientWorld, 1);
     const SimOptions options = {.seed = 1};
 
     world->sim = sim_new(&options);
@@ -44,7 +44,7 @@ setup(void **state)
 static int
 teardown(void **state)
 {
-    World *world = *state;
+    ClientWorld *world = *state;
 
     process_free(world->process);
     api_server_free(world->api);
@@ -57,13 +57,13 @@ teardown(void **state)
 }
 
 static ObjectKey *
-key(const World *world, const char *name)
+key(const ClientWorld *world, const char *name)
 {
     return objects_key(world->objects, KIND_CLAIM, "default", name);
 }
 
 static void
-log_text(World *world, const char *text)
+log_text(ClientWorld *world, const char *text)
 {
     g_string_append_printf(world->log, "%s%s", world->log->len == 0 ? "" : " ", text);
 }
@@ -73,11 +73,11 @@ log_text(World *world, const char *text)
 static void
 ready(void *data)
 {
-    ((World *)data)->n_ready++;
+    ((ClientWorld *)data)->n_ready++;
 }
 
 static WorkQueue *
-new_queue(World *world, RateLimit limit)
+new_queue(ClientWorld *world, RateLimit limit)
 {
     return work_queue_new(&(WorkQueueOptions){
         .sim = world->sim, .name = "test", .limit = limit, .ready = ready, .self = world});
@@ -108,7 +108,7 @@ static const struct {
 static void
 keys_are_given_once_at_a_time(void **state)
 {
-    World *world = *state;
+    ClientWorld *world = *state;
 
     for (unsigned i = 0; i < G_N_ELEMENTS(queue_cases); i++) {
         g_autoptr(WorkQueue) queue = new_queue(world, (RateLimit){0});
@@ -132,7 +132,7 @@ keys_are_given_once_at_a_time(void **state)
 static void
 a_queue_tells_which_adds_change_nothing(void **state)
 {
-    World *world = *state;
+    ClientWorld *world = *state;
     g_autoptr(WorkQueue) queue = new_queue(world, (RateLimit){0});
     ObjectKey *a = key(world, "a");
 
@@ -151,7 +151,7 @@ a_queue_tells_which_adds_change_nothing(void **state)
 
 /* The instants at which @queue has a key, until it is empty. */
 static void
-log_arrivals(World *world, WorkQueue *queue)
+log_arrivals(ClientWorld *world, WorkQueue *queue)
 {
     char buffer[SIM_TIME_BUFFER];
 
@@ -170,7 +170,7 @@ log_arrivals(World *world, WorkQueue *queue)
 static void
 of_two_delays_the_earlier_stays(void **state)
 {
-    World *world = *state;
+    ClientWorld *world = *state;
     g_autoptr(WorkQueue) queue = new_queue(world, (RateLimit){0});
 
     work_queue_add_after(queue, key(world, "a"), 5 * SIM_SECOND);
@@ -198,7 +198,7 @@ failures_double_the_wait(void **state)
         {{.base = SIM_SECOND, .max = 300 * SIM_SECOND},
          "1s 2s 4s 8s 16s 32s 1m4s 2m8s 4m16s 5m0s 5m0s"     },
     };
-    World *world = *state;
+    ClientWorld *world = *state;
 
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autoptr(WorkQueue) queue = new_queue(world, cases[i].limit);
@@ -221,7 +221,7 @@ failures_double_the_wait(void **state)
 static void
 mass_failures_share_a_bucket(void **state)
 {
-    World *world = *state;
+    ClientWorld *world = *state;
     g_autoptr(WorkQueue) queue = new_queue(world, rate_limit_default);
     unsigned n = 130;
 
@@ -241,7 +241,7 @@ mass_failures_share_a_bucket(void **state)
 static void
 replied(void *data, const ApiResponse *response)
 {
-    World *world = data;
+    ClientWorld *world = data;
 
     assert_int_equal(response->code, API_NOT_FOUND);
     g_string_append_printf(world->log, "%" G_GINT64_FORMAT " ", sim_now(world->sim) / SIM_MS);
@@ -252,7 +252,7 @@ replied(void *data, const ApiResponse *response)
 static void
 requests_wait_for_their_tokens(void **state)
 {
-    World *world = *state;
+    ClientWorld *world = *state;
     g_autoptr(ApiClient) client = api_client_new(world->process, "test", 5, 10);
     g_autoptr(GString) wanted = g_string_new(NULL);
 
@@ -282,7 +282,7 @@ never_replied(void *data, const ApiResponse *response)
 static void
 the_dead_get_no_replies(void **state)
 {
-    World *world = *state;
+    ClientWorld *world = *state;
     ApiClient *client = api_client_new(world->process, "test", 1, 1);
     unsigned n_dropped = 0;
 
@@ -298,7 +298,7 @@ the_dead_get_no_replies(void **state)
 /* ---- Informer ---- */
 
 static const Object *
-create(World *world, const char *name, const char *class_name)
+client_create(ClientWorld *world, const char *name, const char *class_name)
 {
     g_autoptr(Object) object = object_new(objects_key(world->objects, KIND_VOLUME, NULL, name));
     ApiResponse response;
@@ -312,7 +312,7 @@ create(World *world, const char *name, const char *class_name)
 }
 
 static void
-see(void *data, const Object *before, const Object *after)
+client_see(void *data, const Object *before, const Object *after)
 {
     g_autofree char *text = g_strdup_printf("%s:%s", object_name(after != NULL ? after : before),
                                             before == NULL  ? "add"
@@ -323,7 +323,7 @@ see(void *data, const Object *before, const Object *after)
 }
 
 static gboolean
-set_class(Object *object, const void *name)
+client_set_class(Object *object, const void *name)
 {
     VOLUME(object)->class_name = name;
     return TRUE;
@@ -346,15 +346,15 @@ index_by_class(InformerIndex *index, const Object *object, Objects *objects)
 static void
 informers_follow_and_index(void **state)
 {
-    World *world = *state;
+    ClientWorld *world = *state;
     unsigned n;
     ApiResponse response;
 
-    create(world, "old", "slow");
+    client_create(world, "old", "slow");
     Informer *informer = process_informer(world->process, KIND_VOLUME, NULL);
     InformerIndex *index = informer_add_index(informer, index_by_class);
-    informer_add_handler(informer, see, world);
-    const Object *fresh = create(world, "new", "fast");
+    informer_add_handler(informer, client_see, world);
+    const Object *fresh = client_create(world, "new", "fast");
     ObjectKey *fresh_key = (ObjectKey *)fresh->key;
     assert_null(informer_get(informer, fresh_key)); /* not before its event */
     sim_run_until(world->sim, SIM_SECOND);
@@ -366,7 +366,7 @@ informers_follow_and_index(void **state)
     assert_int_equal(n, 1);
     api_server_commit(
         world->api,
-        &(ApiRequest){.verb = API_PATCH, .key = fresh_key, .edit = set_class, .arg = slow},
+        &(ApiRequest){.verb = API_PATCH, .key = fresh_key, .edit = client_set_class, .arg = slow},
         &response);
     sim_run_until(world->sim, 2 * SIM_SECOND);
     informer_index_get(index, fast, &n);
@@ -418,7 +418,7 @@ assert_index_is_the_cache(const Informer *informer, const InformerIndex *index, 
 static void
 indexes_say_what_the_cache_says(void **state)
 {
-    World *world = *state;
+    ClientWorld *world = *state;
     SimStream choices = sim_stream(world->sim, "test");
     const char *classes[N_CLASSES];
     Informer *informer = process_informer(world->process, KIND_VOLUME, NULL);
@@ -434,9 +434,9 @@ indexes_say_what_the_cache_says(void **state)
         const Object *known = informer_get(informer, volume);
         g_autoptr(Object) object = known == NULL ? object_new(volume) : object_edit(known);
         if (sim_random_below(choices, 2, i, 3) != 0) /* otherwise a version with the same values */
-            set_class(object, class);
+            client_set_class(object, class);
         if (VOLUME(object)->class_name == NULL)
-            set_class(object, class);
+            client_set_class(object, class);
         informer_put(informer, object);
         assert_index_is_the_cache(informer, index, classes[i % N_CLASSES]);
     }
@@ -447,7 +447,10 @@ indexes_say_what_the_cache_says(void **state)
 /* ---- Event recorder ---- */
 
 static void
-record(World *world, EventRecorder *recorder, const Object *object, const char *message)
+client_record(ClientWorld *world,
+              EventRecorder *recorder,
+              const Object *object,
+              const char *message)
 {
     event_recorder_record(recorder, object, "Warning", "Test",
                           strings_intern(objects_strings(world->objects), message));
@@ -457,14 +460,14 @@ record(World *world, EventRecorder *recorder, const Object *object, const char *
 static void
 repeats_become_counts(void **state)
 {
-    World *world = *state;
-    const Object *volume = create(world, "a", "slow");
+    ClientWorld *world = *state;
+    const Object *volume = client_create(world, "a", "slow");
     ApiClient *client = api_client_new(world->process, "test", API_CLIENT_UNLIMITED, 0);
     EventRecorder *recorder = event_recorder_new(client, "tester", EVENTS_CORE);
 
     for (unsigned i = 0; i < 3; i++)
-        record(world, recorder, volume, "again");
-    record(world, recorder, volume, "other");
+        client_record(world, recorder, volume, "again");
+    client_record(world, recorder, volume, "other");
     sim_run_until(world->sim, SIM_SECOND);
     assert_int_equal(api_server_n_events(world->api), 2);
     assert_int_equal(api_server_event(world->api, 0)->count, 3);
@@ -477,15 +480,15 @@ repeats_become_counts(void **state)
 static void
 series_are_written_twice(void **state)
 {
-    World *world = *state;
-    const Object *volume = create(world, "a", "slow");
+    ClientWorld *world = *state;
+    const Object *volume = client_create(world, "a", "slow");
     ApiClient *client = api_client_new(world->process, "test", API_CLIENT_UNLIMITED, 0);
     EventRecorder *recorder = event_recorder_new(client, "tester", EVENTS_NEW);
     uint64_t before = api_server_resource_version(world->api);
 
     for (unsigned i = 0; i < 5; i++) {
-        record(world, recorder, volume,
-               i % 2 == 0 ? "even" : "odd"); /* the note is not part of it */
+        client_record(world, recorder, volume,
+                      i % 2 == 0 ? "even" : "odd"); /* the note is not part of it */
         sim_run_until(world->sim, (SimTime)(i + 1) * SIM_SECOND);
     }
     assert_int_equal(api_server_resource_version(world->api), before + 2);
@@ -498,16 +501,16 @@ series_are_written_twice(void **state)
 static void
 one_sender_writes_one_after_the_other(void **state)
 {
-    World *world = *state;
-    const Object *volume = create(world, "a", "slow");
+    ClientWorld *world = *state;
+    const Object *volume = client_create(world, "a", "slow");
     ApiClient *client = api_client_new(world->process, "test", 10, 1);
     EventRecorder *recorder = event_recorder_new(client, "tester", EVENTS_CORE);
 
     sim_dist_unref(world->timing.write);
     world->timing.write = sim_dist_new_constant(500 * SIM_MS);
     for (unsigned i = 0; i < 4; i++)
-        record(world, recorder, volume,
-               strings_internf(objects_strings(world->objects), "message %u", i));
+        client_record(world, recorder, volume,
+                      strings_internf(objects_strings(world->objects), "message %u", i));
     sim_run_until(world->sim, 10 * SIM_SECOND);
     for (unsigned i = 0; i < 4; i++)
         assert_int_equal(api_server_event(world->api, i)->written_at, (i + 1) * 500 * SIM_MS);
@@ -566,22 +569,25 @@ static const CorrelatorCase correlator_cases[] = {
 /* clang-format on */
 
 static void
-nothing(Sim *sim, void *data)
+client_nothing(Sim *sim, void *data)
 {
     (void)sim, (void)data;
 }
 
 static void
-pass_time(World *world, SimTime delay)
+pass_time(ClientWorld *world, SimTime delay)
 {
-    static const SimEventType event = {.name = "test/time passes", .fire = nothing};
+    static const SimEventType event = {.name = "test/time passes", .fire = client_nothing};
 
     sim_after(world->sim, delay, &event, NULL, WAIT_NONE);
     sim_run_until(world->sim, sim_now(world->sim) + delay);
 }
 
 static void
-record_series(World *world, EventRecorder *recorder, const Object *object, const Series *series)
+record_series(ClientWorld *world,
+              EventRecorder *recorder,
+              const Object *object,
+              const Series *series)
 {
     pass_time(world, series->pause);
     for (unsigned i = 0; i < series->n; i++) {
@@ -602,9 +608,10 @@ many_events_about_one_object(void **state)
     for (unsigned i = 0; i < G_N_ELEMENTS(correlator_cases); i++) {
         const CorrelatorCase *row = &correlator_cases[i];
         void *own;
-        setup(&own);
-        World *world = own;
-        const Object *object = create(world, "a", "slow"), *other = create(world, "b", "slow");
+        client_setup(&own);
+        ClientWorld *world = own;
+        const Object *object = client_create(world, "a", "slow"),
+                     *other = client_create(world, "b", "slow");
         ApiClient *client = api_client_new(world->process, "test", API_CLIENT_UNLIMITED, 0);
         EventRecorder *recorder = event_recorder_new(client, "tester", EVENTS_CORE);
         uint64_t before = api_server_resource_version(world->api);
@@ -617,7 +624,7 @@ many_events_about_one_object(void **state)
         assert_string_equal(text, row->last);
         assert_int_equal(api_server_n_events(world->api), row->n_events);
         assert_int_equal(api_server_resource_version(world->api) - before, row->n_writes);
-        record(world, recorder, other, "pod");
+        client_record(world, recorder, other, "pod");
         pass_time(world, SIM_SECOND);
         assert_int_equal(api_server_n_events(world->api), row->n_events + 1);
         event_recorder_free(recorder);
@@ -626,7 +633,7 @@ many_events_about_one_object(void **state)
     }
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+#define TEST(function) cmocka_unit_test_setup_teardown(function, client_setup, teardown)
 
 int
 main(void)

@@ -16,45 +16,45 @@
 
 #define N_CANDIDATES 3
 
-typedef struct World World;
+typedef struct LeaderElectionWorld LeaderElectionWorld;
 
 typedef struct {
-    World *world;
+    LeaderElectionWorld *world;
     Process *process;
     LeaderElector *elector;
     const char *name, *identity;
     SimTime leads_since, stopped_at; /* -1: never */
     unsigned n_starts;
-} Candidate;
+} LeaderElectionCandidate;
 
-struct World {
+struct LeaderElectionWorld {
     Sim *sim;
     Objects *objects;
     Timing timing;
     ApiServer *api;
     LeaderElectionOptions options;
-    Candidate candidates[N_CANDIDATES];
+    LeaderElectionCandidate candidates[N_CANDIDATES];
     SimTime cut_off_since, cut_off_until; /* the API server refuses the first candidate */
 };
 
 static ObjectKey *
-lease_key(const World *world)
+lease_key(const LeaderElectionWorld *world)
 {
     return objects_key(world->objects, KIND_LEASE, "kube-system", "lock");
 }
 
 static const Lease *
-stored_lease(const World *world)
+stored_lease(const LeaderElectionWorld *world)
 {
     return LEASE_CONST(api_server_get(world->api, lease_key(world)));
 }
 
 /* Whether the elector leads at this instant, and no other does. */
 static void
-assert_leads_alone(const Candidate *candidate)
+assert_leads_alone(const LeaderElectionCandidate *candidate)
 {
     for (unsigned i = 0; i < N_CANDIDATES; i++) {
-        const Candidate *other = &candidate->world->candidates[i];
+        const LeaderElectionCandidate *other = &candidate->world->candidates[i];
         if (other != candidate && other->elector != NULL)
             assert_false(leader_elector_leads(other->elector));
     }
@@ -63,7 +63,7 @@ assert_leads_alone(const Candidate *candidate)
 static void
 started(void *data)
 {
-    Candidate *candidate = data;
+    LeaderElectionCandidate *candidate = data;
 
     candidate->leads_since = sim_now(candidate->world->sim);
     assert_leads_alone(candidate);
@@ -72,7 +72,7 @@ started(void *data)
 static void
 stopped(void *data)
 {
-    Candidate *candidate = data;
+    LeaderElectionCandidate *candidate = data;
 
     candidate->stopped_at = sim_now(candidate->world->sim);
 }
@@ -80,7 +80,7 @@ stopped(void *data)
 static ApiCode
 cut_off(void *data, const ApiRequest *request, GString *message)
 {
-    const World *world = data;
+    const LeaderElectionWorld *world = data;
     const Lease *lease = LEASE_CONST(request->object);
 
     if (lease == NULL || lease->holder != world->candidates[0].identity ||
@@ -92,9 +92,9 @@ cut_off(void *data, const ApiRequest *request, GString *message)
 
 /* @retry_s: 2 for the control plane, 5 for sidecars */
 static void
-world_init(World *self, uint64_t seed, int retry_s)
+world_init(LeaderElectionWorld *self, uint64_t seed, int retry_s)
 {
-    *self = (World){
+    *self = (LeaderElectionWorld){
         .options = {.enabled = TRUE,
                     .lease_duration = 15 * SIM_SECOND,
                     .renew_deadline = 10 * SIM_SECOND,
@@ -109,17 +109,17 @@ world_init(World *self, uint64_t seed, int retry_s)
         &(ApiServerOptions){.sim = self->sim, .objects = self->objects, .timing = &self->timing});
     api_server_set_fault(self->api, cut_off, self);
     for (unsigned i = 0; i < N_CANDIDATES; i++) {
-        Candidate *candidate = &self->candidates[i];
-        *candidate = (Candidate){.world = self, .leads_since = -1, .stopped_at = -1};
+        LeaderElectionCandidate *candidate = &self->candidates[i];
+        *candidate = (LeaderElectionCandidate){.world = self, .leads_since = -1, .stopped_at = -1};
         candidate->name = strings_internf(objects_strings(self->objects), "candidate-%u", i);
         candidate->identity = strings_internf(objects_strings(self->objects), "host-%u", i);
     }
 }
 
 static void
-start(Candidate *self, gboolean has_led)
+leader_election_start(LeaderElectionCandidate *self, gboolean has_led)
 {
-    World *world = self->world;
+    LeaderElectionWorld *world = self->world;
 
     self->n_starts++;
     self->process = process_new(
@@ -136,7 +136,7 @@ start(Candidate *self, gboolean has_led)
 }
 
 static void
-crash(Candidate *self)
+crash(LeaderElectionCandidate *self)
 {
     g_clear_pointer(&self->elector, leader_elector_free);
     g_clear_pointer(&self->process, process_free);
@@ -144,14 +144,14 @@ crash(Candidate *self)
 }
 
 static void
-start_all(World *self)
+start_all(LeaderElectionWorld *self)
 {
     for (unsigned i = 0; i < N_CANDIDATES; i++)
-        start(&self->candidates[i], i == 0);
+        leader_election_start(&self->candidates[i], i == 0);
 }
 
 static void
-world_clear(World *self)
+leader_election_world_clear(LeaderElectionWorld *self)
 {
     for (unsigned i = 0; i < N_CANDIDATES; i++)
         crash(&self->candidates[i]);
@@ -163,22 +163,22 @@ world_clear(World *self)
 }
 
 static void
-nothing(Sim *sim, void *data)
+leader_election_nothing(Sim *sim, void *data)
 {
     (void)sim, (void)data;
 }
 
 static void
-run_until(World *self, SimTime at)
+leader_election_run_until(LeaderElectionWorld *self, SimTime at)
 {
-    static const SimEventType event = {.name = "test/time passes", .fire = nothing};
+    static const SimEventType event = {.name = "test/time passes", .fire = leader_election_nothing};
 
     sim_at(self->sim, at, &event, NULL, WAIT_NONE);
     sim_run_until(self->sim, at);
 }
 
-static const Candidate *
-leader(const World *self)
+static const LeaderElectionCandidate *
+leader(const LeaderElectionWorld *self)
 {
     for (unsigned i = 0; i < N_CANDIDATES; i++)
         if (self->candidates[i].elector != NULL &&
@@ -192,14 +192,14 @@ leader(const World *self)
 static void
 the_leader_renews(void **state)
 {
-    World world;
+    LeaderElectionWorld world;
 
     (void)state;
     world_init(&world, 1, 2);
     start_all(&world);
-    run_until(&world, 0);
+    leader_election_run_until(&world, 0);
     assert_ptr_equal(leader(&world), &world.candidates[0]);
-    run_until(&world, 600 * SIM_SECOND);
+    leader_election_run_until(&world, 600 * SIM_SECOND);
     assert_ptr_equal(leader(&world), &world.candidates[0]);
     assert_string_equal(stored_lease(&world)->holder, "host-0");
     assert_int_equal(stored_lease(&world)->duration_s, 15);
@@ -210,21 +210,21 @@ the_leader_renews(void **state)
     /* two that look, each 2 to 4.4 s apart */
     assert_in_range(api_server_n_requests(world.api, API_GET), 2 * 600 / 4.41, 2 * 600 / 2);
     assert_int_equal(api_server_n_events(world.api), 0); /* nothing has changed */
-    world_clear(&world);
+    leader_election_world_clear(&world);
 }
 
 /* CGO-60: without a Lease the first candidate makes it. */
 static void
 the_first_makes_the_lease(void **state)
 {
-    World world;
+    LeaderElectionWorld world;
 
     (void)state;
     world_init(&world, 1, 5);
     for (unsigned i = 0; i < N_CANDIDATES; i++)
-        start(&world.candidates[i], FALSE);
-    run_until(&world, 12 * SIM_SECOND);
-    const Candidate *first = leader(&world);
+        leader_election_start(&world.candidates[i], FALSE);
+    leader_election_run_until(&world, 12 * SIM_SECOND);
+    const LeaderElectionCandidate *first = leader(&world);
     assert_non_null(first);
     assert_string_equal(stored_lease(&world)->holder, first->identity);
     assert_int_equal(api_server_n_requests(world.api, API_CREATE), 1 + 1); /* the Lease, an Event */
@@ -232,7 +232,7 @@ the_first_makes_the_lease(void **state)
     g_autofree char *message = g_strdup_printf("%s became leader", first->identity);
     assert_string_equal(event->reason, "LeaderElection");
     assert_string_equal(event->message, message); /* CGO-65 */
-    world_clear(&world);
+    leader_election_world_clear(&world);
 }
 
 /* CGO-63: the next leads within 4.4 retry periods of the end of the lease; from the crash, that is
@@ -252,15 +252,15 @@ the_next_waits_for_the_lease(void **state)
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         SimTime shortest = SIM_TIME_MAX, longest = 0;
         for (uint64_t seed = 1; seed <= 200; seed++) {
-            World world;
+            LeaderElectionWorld world;
             world_init(&world, seed, cases[i].retry_s);
-            start(&world.candidates[0], TRUE);
-            start(&world.candidates[1], FALSE);
-            run_until(&world, 60 * SIM_SECOND + (SimTime)seed * 77 * SIM_MS);
+            leader_election_start(&world.candidates[0], TRUE);
+            leader_election_start(&world.candidates[1], FALSE);
+            leader_election_run_until(&world, 60 * SIM_SECOND + (SimTime)seed * 77 * SIM_MS);
             SimTime crashed_at = sim_now(world.sim);
             SimTime renewed_at = stored_lease(&world)->renewed_at;
             crash(&world.candidates[0]);
-            run_until(&world, crashed_at + 60 * SIM_SECOND);
+            leader_election_run_until(&world, crashed_at + 60 * SIM_SECOND);
             SimTime taken_at = world.candidates[1].leads_since;
             SimTime latest =
                 cases[i].retry_s * 4400 * SIM_MS + 50 * SIM_MS; /* requests take time */
@@ -269,7 +269,7 @@ the_next_waits_for_the_lease(void **state)
             assert_int_equal(stored_lease(&world)->transitions, 1);
             shortest = MIN(shortest, taken_at - crashed_at);
             longest = MAX(longest, taken_at - crashed_at);
-            world_clear(&world);
+            leader_election_world_clear(&world);
         }
         assert_true(shortest >= cases[i].least);
         assert_true(longest <= cases[i].most + 50 * SIM_MS);
@@ -281,18 +281,18 @@ the_next_waits_for_the_lease(void **state)
 static void
 the_same_name_need_not_wait(void **state)
 {
-    World world;
+    LeaderElectionWorld world;
 
     (void)state;
     world_init(&world, 1, 5);
     start_all(&world);
-    run_until(&world, 30 * SIM_SECOND);
+    leader_election_run_until(&world, 30 * SIM_SECOND);
     crash(&world.candidates[0]);
-    start(&world.candidates[0], FALSE);
-    run_until(&world, 30 * SIM_SECOND + 50 * SIM_MS);
+    leader_election_start(&world.candidates[0], FALSE);
+    leader_election_run_until(&world, 30 * SIM_SECOND + 50 * SIM_MS);
     assert_ptr_equal(leader(&world), &world.candidates[0]);
     assert_int_equal(stored_lease(&world)->transitions, 0);
-    world_clear(&world);
+    leader_election_world_clear(&world);
 }
 
 /* CGO-62: a leader that cannot renew for 10 s stops; a success before that is enough. Nobody else
@@ -310,13 +310,13 @@ who_cannot_renew_stops(void **state)
 
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
-        World world;
+        LeaderElectionWorld world;
         world_init(&world, 1, 2);
         world.cut_off_since = 30 * SIM_SECOND;
         world.cut_off_until = (30 + cases[i].cut_off_s) * SIM_SECOND;
         start_all(&world);
-        run_until(&world, 29 * SIM_SECOND);
-        run_until(&world, 80 * SIM_SECOND);
+        leader_election_run_until(&world, 29 * SIM_SECOND);
+        leader_election_run_until(&world, 80 * SIM_SECOND);
         SimTime stopped_at = world.candidates[0].stopped_at;
         if (cases[i].stops) {
             assert_in_range(stopped_at, 40 * SIM_SECOND, 42100 * SIM_MS);
@@ -327,7 +327,7 @@ who_cannot_renew_stops(void **state)
             assert_int_equal(stopped_at, -1);
             assert_ptr_equal(leader(&world), &world.candidates[0]);
         }
-        world_clear(&world);
+        leader_election_world_clear(&world);
     }
 }
 
@@ -338,26 +338,28 @@ never_are_there_two(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 50; seed++) {
-        World world;
+        LeaderElectionWorld world;
         world_init(&world, seed, 2);
         start_all(&world);
         SimStream stream = sim_stream(world.sim, "test/crashes");
         for (unsigned i = 0; i < 40; i++) {
-            run_until(&world,
-                      sim_now(world.sim) + (SimTime)sim_random_below(stream, 0, i, 20000) * SIM_MS);
-            Candidate *one = &world.candidates[sim_random_below(stream, 1, i, N_CANDIDATES)];
+            leader_election_run_until(&world,
+                                      sim_now(world.sim) +
+                                          (SimTime)sim_random_below(stream, 0, i, 20000) * SIM_MS);
+            LeaderElectionCandidate *one =
+                &world.candidates[sim_random_below(stream, 1, i, N_CANDIDATES)];
             if (one->elector != NULL)
                 crash(one);
             else
-                start(one, FALSE);
+                leader_election_start(one, FALSE);
         }
         for (unsigned i = 0; i < N_CANDIDATES; i++)
             if (world.candidates[i].elector == NULL)
-                start(&world.candidates[i], FALSE);
-        run_until(&world, sim_now(world.sim) + 30 * SIM_SECOND);
+                leader_election_start(&world.candidates[i], FALSE);
+        leader_election_run_until(&world, sim_now(world.sim) + 30 * SIM_SECOND);
         assert_non_null(leader(&world));
         assert_string_equal(stored_lease(&world)->holder, leader(&world)->identity);
-        world_clear(&world);
+        leader_election_world_clear(&world);
     }
 }
 

@@ -26,7 +26,7 @@ case_expect_json(Case *self, const char *what, const json_t *expected, const jso
 
 /* Uids that the cases do not tell are ours. */
 static void
-expect_object(Case *self, const Object *expected, const Object *found)
+compare_expect_object(Case *self, const Object *expected, const Object *found)
 {
     json_t *wanted = case_comparable(self, expected), *is = case_comparable(self, found);
 
@@ -38,7 +38,7 @@ expect_object(Case *self, const Object *expected, const Object *found)
 }
 
 static gboolean
-has_key(const GPtrArray *objects, const ObjectKey *key)
+compare_has_key(const GPtrArray *objects, const ObjectKey *key)
 {
     for (unsigned i = 0; i < objects->len; i++)
         if (((const Object *)objects->pdata[i])->key == key)
@@ -59,17 +59,17 @@ case_expect_objects(Case *self, const char *path, ObjectKind kind)
         if (found == NULL)
             case_fail(self, "%s is not there", wanted->key->text);
         else
-            expect_object(self, wanted, found);
+            compare_expect_object(self, wanted, found);
     }
     for (uint32_t slot = 0; slot < objects_n_keys(self->objects, kind); slot++) {
         const ObjectKey *key = objects_key_at(self->objects, kind, slot);
-        if (api_server_get(self->api, key) != NULL && !has_key(expected, key))
+        if (api_server_get(self->api, key) != NULL && !compare_has_key(expected, key))
             case_fail(self, "%s should not be there", key->text);
     }
 }
 
 static gboolean
-list_has(const json_t *list, const json_t *wanted)
+compare_list_has(const json_t *list, const json_t *wanted)
 {
     const json_t *item;
     size_t i;
@@ -94,9 +94,9 @@ case_expect_events(Case *self, const char *path, gboolean in_order)
         return;
     }
     json_array_foreach(expected, i, item)
-        same = same && list_has(self->events, item);
+        same = same && compare_list_has(self->events, item);
     json_array_foreach(self->events, i, item)
-        same = same && list_has(expected, item);
+        same = same && compare_list_has(expected, item);
     if (!same)
         case_expect_json(self, "events", expected, self->events);
 }

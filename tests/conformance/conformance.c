@@ -31,16 +31,16 @@ static const Suite *const suites[] = {
 typedef struct {
     size_t current; /* the case under way */
     unsigned cases, portable, passed, failed;
-} Counts;
+} ConformanceCounts;
 
 typedef struct {
     char **also, **except, **files;
     gboolean lists_suites, prints_table;
     int fuzz_rounds;
-    Counts *counts, total;
+    ConformanceCounts *counts, total;
     GHashTable *left_out; /* reason -> number of cases */
     GString *table;
-} Runner;
+} ConformanceRunner;
 
 static const Suite *
 find_suite(const json_t *json)
@@ -85,7 +85,7 @@ has_words(const char *reason, const char *wanted)
 }
 
 static gboolean
-takes_reason(const Runner *self, const json_t *reason)
+takes_reason(const ConformanceRunner *self, const json_t *reason)
 {
     const char *text = json_string_value(reason);
 
@@ -103,7 +103,7 @@ is_portable(const json_t *json)
 
 /* A case may have several reasons: all of them have to be taken. --except is stronger. */
 static gboolean
-is_left_out(const Runner *self, const json_t *json)
+conformance_is_left_out(const ConformanceRunner *self, const json_t *json)
 {
     const json_t *reason = json_object_get(json, "portable_reason"), *item;
     size_t i;
@@ -138,7 +138,7 @@ reason_text(const json_t *json)
 }
 
 static void
-count_left_out(Runner *self, const json_t *json)
+count_left_out(ConformanceRunner *self, const json_t *json)
 {
     char *reason = reason_text(json);
     unsigned n = GPOINTER_TO_UINT(g_hash_table_lookup(self->left_out, reason));
@@ -147,7 +147,7 @@ count_left_out(Runner *self, const json_t *json)
 }
 
 static void
-print_left_out(const Runner *self)
+print_left_out(const ConformanceRunner *self)
 {
     g_autoptr(GList) reasons = g_hash_table_get_keys(self->left_out);
 
@@ -161,7 +161,7 @@ print_left_out(const Runner *self)
 /* ---- Running ---- */
 
 static void
-run_one(const json_t *json, Counts *counts)
+run_one(const json_t *json, ConformanceCounts *counts)
 {
     const Suite *suite = find_suite(json);
     g_autoptr(GString) faults = g_string_new(NULL);
@@ -178,7 +178,7 @@ run_one(const json_t *json, Counts *counts)
 
 /* Its result does not count. */
 static void
-try_one(const json_t *json, Counts *counts)
+try_one(const json_t *json, ConformanceCounts *counts)
 {
     const Suite *suite = find_suite(json);
     g_autoptr(GString) faults = g_string_new(NULL);
@@ -201,7 +201,7 @@ spoil_case(const json_t *json, unsigned round)
 
 /* A spoilt case may pass or fail, but neither crash nor hang. */
 static json_t *
-spoil_cases(const Runner *self, const json_t *cases)
+spoil_cases(const ConformanceRunner *self, const json_t *cases)
 {
     json_t *spoilt = json_array();
     const json_t *json;
@@ -214,12 +214,12 @@ spoil_cases(const Runner *self, const json_t *cases)
 }
 
 static void
-run_from(const Runner *self, const json_t *cases, size_t start)
+run_from(const ConformanceRunner *self, const json_t *cases, size_t start)
 {
     for (size_t i = start; i < json_array_size(cases); i++) {
         const json_t *json = json_array_get(cases, i);
         self->counts->current = i;
-        if (is_left_out(self, json))
+        if (conformance_is_left_out(self, json))
             continue;
         alarm(CASE_SECONDS);
         if (self->fuzz_rounds == 0)
@@ -234,7 +234,7 @@ run_from(const Runner *self, const json_t *cases, size_t start)
 /* Cases until the end or until one of them crashes: that one has failed, and the next child goes on
  * behind it. */
 static void
-run_cases(Runner *self, const json_t *cases)
+run_cases(ConformanceRunner *self, const json_t *cases)
 {
     size_t start = 0;
     int status;
@@ -262,17 +262,17 @@ run_cases(Runner *self, const json_t *cases)
 }
 
 static void
-count_file(Runner *self, const char *path, const json_t *cases)
+count_file(ConformanceRunner *self, const char *path, const json_t *cases)
 {
     g_autofree char *name = g_path_get_basename(path);
-    Counts *counts = self->counts;
+    ConformanceCounts *counts = self->counts;
     const json_t *json;
     size_t i;
 
-    *counts = (Counts){.cases = (unsigned)json_array_size(cases)};
+    *counts = (ConformanceCounts){.cases = (unsigned)json_array_size(cases)};
     json_array_foreach(cases, i, json) {
         counts->portable += is_portable(json);
-        if (is_left_out(self, json))
+        if (conformance_is_left_out(self, json))
             count_left_out(self, json);
     }
     run_cases(self, cases);
@@ -289,7 +289,7 @@ count_file(Runner *self, const char *path, const json_t *cases)
 }
 
 static gboolean
-run_file(Runner *self, const char *path)
+run_file(ConformanceRunner *self, const char *path)
 {
     json_error_t error;
     json_t *cases = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
@@ -311,10 +311,10 @@ run_file(Runner *self, const char *path)
 }
 
 static int
-run_files(Runner *self)
+run_files(ConformanceRunner *self)
 {
     gboolean readable = TRUE;
-    Counts *total = &self->total;
+    ConformanceCounts *total = &self->total;
 
     for (char **file = self->files; *file != NULL; file++)
         readable = run_file(self, *file) && readable;
@@ -331,7 +331,7 @@ run_files(Runner *self)
 }
 
 static gboolean
-parse(Runner *self, int argc, char **argv)
+conformance_parse(ConformanceRunner *self, int argc, char **argv)
 {
     const GOptionEntry entries[] = {
         {"also",         0, 0, G_OPTION_ARG_STRING_ARRAY, &self->also,
@@ -365,7 +365,7 @@ parse(Runner *self, int argc, char **argv)
 int
 main(int argc, char **argv)
 {
-    Runner self = {.table = g_string_new(NULL)};
+    ConformanceRunner self = {.table = g_string_new(NULL)};
     int status = 2;
 
     /* A critical message is a fault of the case that causes it. */
@@ -375,7 +375,7 @@ main(int argc, char **argv)
     if (self.counts == MAP_FAILED)
         g_error("no shared memory: %s", g_strerror(errno));
     self.left_out = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-    if (parse(&self, argc, argv)) {
+    if (conformance_parse(&self, argc, argv)) {
         for (unsigned i = 0; self.lists_suites && i < G_N_ELEMENTS(suites); i++)
             puts(suites[i]->name);
         status = self.files == NULL ? 0 : run_files(&self);

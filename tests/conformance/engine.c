@@ -430,7 +430,7 @@ request_comes(void *data, const ApiRequest *request, GString *message)
 }
 
 static void
-request_answered(void *data, const ApiRequest *request, ApiCode code, SimTime arrived_at)
+engine_request_answered(void *data, const ApiRequest *request, ApiCode code, SimTime arrived_at)
 {
     Case *self = data;
 
@@ -512,7 +512,7 @@ case_world_new(Case *self, const WorldOptions *options)
     self->api = cluster_api(self->cluster);
     load_errors(self);
     api_server_set_fault(self->api, request_comes, self);
-    api_server_observe_requests(self->api, request_answered, self);
+    api_server_observe_requests(self->api, engine_request_answered, self);
     cluster_observe_plans(self->cluster, step_carried_out, self);
 }
 
@@ -646,7 +646,7 @@ is_read(const Case *self, const char *part, const char *name)
 }
 
 static gboolean
-is_empty(const json_t *value)
+engine_is_empty(const json_t *value)
 {
     return !json_is_true(value) && !json_is_number(value) && json_string_length(value) == 0 &&
            json_array_size(value) == 0 && json_object_size(value) == 0;
@@ -682,7 +682,7 @@ expect_all_read(Case *self)
         json_t *value;
         json_object_foreach(json_object_get(self->json, parts[i]), name, value) {
             g_autofree char *path = g_strconcat(parts[i], ".", name, NULL);
-            if (!is_empty(value) && !is_read(self, parts[i], name) &&
+            if (!engine_is_empty(value) && !is_read(self, parts[i], name) &&
                 !g_strv_contains(ignored, path))
                 case_fail(self, "not understood: %s", path);
         }

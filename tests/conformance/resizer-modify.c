@@ -25,7 +25,10 @@ fails_without_code(const Case *self)
 }
 
 static void
-answer_call(void *data, unsigned number, const CsiRequest *request, CsiResponse *response)
+resizer_modify_answer_call(void *data,
+                           unsigned number,
+                           const CsiRequest *request,
+                           CsiResponse *response)
 {
     const char *error = case_string(data, "inject.driver_error");
 
@@ -50,7 +53,7 @@ n_modify_calls(const ScriptDriver *driver)
 }
 
 static void
-expect_calls(Case *self, const char *path, const ScriptDriver *driver)
+resizer_modify_expect_calls(Case *self, const char *path, const ScriptDriver *driver)
 {
     const json_t *expected = case_get(self, path);
 
@@ -61,7 +64,7 @@ expect_calls(Case *self, const char *path, const ScriptDriver *driver)
 /* ---- The world ---- */
 
 static void *
-options_of(void *data, const ProcessClass *class)
+resizer_modify_options_of(void *data, const ProcessClass *class)
 {
     const Case *self = data;
     Strings *strings = objects_strings(self->objects);
@@ -111,7 +114,7 @@ import_volume(Case *self)
 /* ---- Syncs ---- */
 
 static void
-expect_text(Case *self, const char *what, const char *expected, const char *found)
+resizer_modify_expect_text(Case *self, const char *what, const char *expected, const char *found)
 {
     if (g_strcmp0(expected, found) != 0)
         case_fail(self, "%s: %s", what, found == NULL ? "none" : found);
@@ -128,16 +131,20 @@ expect_outcome(Case *self, const ObjectKey *key, const ScriptDriver *driver)
     resizer_expect_flag(self, "expected.csi_modify_called", n_modify_calls(driver) > 0);
     resizer_expect_flag(self, "expected.modify_called", n_modify_calls(driver) > 0);
     if (case_get(self, "expected.current_class") != NULL)
-        expect_text(self, "current class", case_string(self, "expected.current_class"),
-                    claim->current_attributes_class);
+        resizer_modify_expect_text(self, "current class",
+                                   case_string(self, "expected.current_class"),
+                                   claim->current_attributes_class);
     if (case_get(self, "expected.volume_class") != NULL)
-        expect_text(self, "class of the volume", case_string(self, "expected.volume_class"),
-                    volume->attributes_class);
+        resizer_modify_expect_text(self, "class of the volume",
+                                   case_string(self, "expected.volume_class"),
+                                   volume->attributes_class);
     if (status != NULL) {
         const char *word = json_path_string(status, "status");
-        expect_text(self, "status", g_strcmp0(word, "") == 0 ? NULL : word, claim->modify_status);
-        expect_text(self, "target", json_path_string(status, "targetVolumeAttributesClassName"),
-                    claim->modify_target);
+        resizer_modify_expect_text(self, "status", g_strcmp0(word, "") == 0 ? NULL : word,
+                                   claim->modify_status);
+        resizer_modify_expect_text(self, "target",
+                                   json_path_string(status, "targetVolumeAttributesClassName"),
+                                   claim->modify_target);
     }
 }
 
@@ -152,8 +159,8 @@ sync_again(Case *self, ExternalResizer *resizer, ObjectKey *key, const ScriptDri
     case_run_plan(self, resizer, resizer_modify, key);
     if (outcome != NULL && g_str_has_prefix(outcome, "delayed") != (n_modify_calls(driver) == 1))
         case_fail(self, "second sync: %u calls", n_modify_calls(driver));
-    expect_calls(self, "observed_second.modify_calls", driver);
-    expect_calls(self, "expected.csi_modify_calls", driver);
+    resizer_modify_expect_calls(self, "observed_second.modify_calls", driver);
+    resizer_modify_expect_calls(self, "expected.csi_modify_calls", driver);
 }
 
 void
@@ -163,14 +170,14 @@ run_modify(Case *self)
     const ScriptOptions script = {.plugin = CSI_PLUGIN_CONTROLLER_SERVICE,
                                   .controller = CSI_CONTROLLER_EXPAND_VOLUME_CAPABILITY |
                                                 CSI_CONTROLLER_MODIFY_VOLUME_CAPABILITY,
-                                  .answer = answer_call,
+                                  .answer = resizer_modify_answer_call,
                                   .data = self};
     const WorldOptions options = {.only = &external_resizer_class, .live = TRUE};
 
     case_world_new(self, &options);
     ScriptDriver *driver = script_driver_new(self, DRIVER, &script);
-    cluster_add_driver(self->cluster, script_driver_base(driver), DRIVER, &plugin, options_of,
-                       self);
+    cluster_add_driver(self->cluster, script_driver_base(driver), DRIVER, &plugin,
+                       resizer_modify_options_of, self);
     case_start(self, &options);
     Object *claim = case_object(self, case_get(self, "initial.claim"), KIND_CLAIM);
     ObjectKey *key = (ObjectKey *)claim->key;
@@ -185,7 +192,7 @@ run_modify(Case *self)
     case_run_plan(self, resizer, resizer_modify, key);
     case_expect_error(self, "observed.error");
     case_expect_error(self, "expected.error");
-    expect_calls(self, "observed.modify_calls", driver);
+    resizer_modify_expect_calls(self, "observed.modify_calls", driver);
     resizer_expect_objects(self, "observed.claims", KIND_CLAIM);
     resizer_expect_objects(self, "observed.volumes", KIND_VOLUME);
     resizer_expect_writes(self);

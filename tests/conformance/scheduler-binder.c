@@ -269,7 +269,7 @@ start_binding(Case *self, const Pod *pod, const char *node_name, GArray *choices
 }
 
 static gboolean
-has_failed(const Case *self)
+scheduler_binder_has_failed(const Case *self)
 {
     const json_t *event;
     size_t i;
@@ -366,7 +366,7 @@ scheduler_binder_write(Case *self)
     case_import_object(self, (Object *)&pod->meta, CASE_API);
     start_binding(self, POD_CONST(api_server_get(self->api, pod->meta.key)), "node1", choices);
     case_wait(self, WRITES_TIME);
-    expect_failure(self, has_failed(self));
+    expect_failure(self, scheduler_binder_has_failed(self));
     case_expect_objects(self, "expected.api_volumes", KIND_VOLUME);
     case_expect_objects(self, "expected.api_claims", KIND_CLAIM);
     /* The watch tells what was written. */
@@ -469,7 +469,7 @@ scheduler_binder_check(Case *self)
 
 /* Ends the binding of a claim, as the PV controller does. */
 static void
-bind_claim(Case *self, const ObjectKey *claim, const char *volume)
+scheduler_binder_bind_claim(Case *self, const ObjectKey *claim, const char *volume)
 {
     Strings *strings = objects_strings(self->objects);
     g_autoptr(Object) bound = object_edit(api_server_get(self->api, claim));
@@ -545,7 +545,8 @@ bind_claims(Case *self, const char *op)
             }
             if (size != NULL)
                 create_volume(self, volume, size, CLAIM_CONST(stored));
-            bind_claim(self, key, volume != NULL ? volume : reserved_volume(self, key));
+            scheduler_binder_bind_claim(self, key,
+                                        volume != NULL ? volume : reserved_volume(self, key));
         }
         return TRUE;
     }
@@ -604,8 +605,9 @@ scheduler_binder_bind(Case *self)
         change_later(self, json_path_string(item, "op"), pod_key);
     }
     case_wait(self, 20 * SIM_SECOND);
-    expect_failure(self, has_failed(self));
+    expect_failure(self, scheduler_binder_has_failed(self));
     const Object *stored = api_server_get(self->api, pod_key);
-    if (!has_failed(self) && (stored == NULL || POD_CONST(stored)->node_name == NULL))
+    if (!scheduler_binder_has_failed(self) &&
+        (stored == NULL || POD_CONST(stored)->node_name == NULL))
         case_fail(self, "the pod was not bound");
 }

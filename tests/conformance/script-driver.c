@@ -117,7 +117,7 @@ set_object(json_t *object, const char *key, json_t *value)
 }
 
 static json_t *
-capability_json(const CsiCapability *capability)
+script_driver_capability_json(const CsiCapability *capability)
 {
     json_t *access = json_object();
 
@@ -171,7 +171,7 @@ request_json(const CsiRequest *request)
         json_object_set_new(message, "capacityRange", json_pack("{s:s}", "requiredBytes", bytes));
     }
     for (unsigned i = 0; i < request->n_capabilities; i++)
-        json_array_append_new(modes, capability_json(&request->capabilities[i]));
+        json_array_append_new(modes, script_driver_capability_json(&request->capabilities[i]));
     set_object(message, "volumeCapabilities", modes);
     set_object(message, "parameters", script_map_json(request->parameters));
     set_object(message, "mutableParameters", script_map_json(request->mutable_parameters));

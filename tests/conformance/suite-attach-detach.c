@@ -20,16 +20,16 @@ typedef struct {
     Case *self;
     AttachDetachController *controller;
     GHashTable *pods; /* interned uid -> ObjectKey */
-} World;
+} AttachDetachWorld;
 
 static void
-world_start(World *world, Case *self)
+suite_attach_detach_world_start(AttachDetachWorld *world, Case *self)
 {
     static const WorldOptions options = {.only = &attach_detach_controller_class};
 
     case_world_new(self, &options);
     case_start(self, &options);
-    *world = (World){
+    *world = (AttachDetachWorld){
         .self = self,
         .controller = case_model(self, &attach_detach_controller_class),
         .pods = g_hash_table_new(g_direct_hash, g_direct_equal),
@@ -37,7 +37,7 @@ world_start(World *world, Case *self)
 }
 
 static void
-world_end(World *world)
+suite_attach_detach_world_end(AttachDetachWorld *world)
 {
     g_hash_table_unref(world->pods);
 }
@@ -45,13 +45,13 @@ world_end(World *world)
 /* ---- What calls are about ---- */
 
 static const char *
-word(const World *world, const char *text)
+word(const AttachDetachWorld *world, const char *text)
 {
     return strings_intern(objects_strings(world->self->objects), text);
 }
 
 static const char *
-arg(const World *world, const json_t *args, const char *name)
+arg(const AttachDetachWorld *world, const json_t *args, const char *name)
 {
     const char *text = json_path_string(args, name);
 
@@ -59,7 +59,7 @@ arg(const World *world, const json_t *args, const char *name)
 }
 
 static AttachNode *
-node_of(const World *world, const json_t *args)
+suite_attach_detach_node_of(const AttachDetachWorld *world, const json_t *args)
 {
     const char *name = arg(world, args, "nodeName");
 
@@ -68,7 +68,7 @@ node_of(const World *world, const json_t *args)
 }
 
 static AttachVolume *
-volume_named(const World *world, const char *name)
+volume_named(const AttachDetachWorld *world, const char *name)
 {
     const char *slash = strchr(name, '/');
 
@@ -78,7 +78,7 @@ volume_named(const World *world, const char *name)
 
 /* Of a spec: the plugin's name for it. */
 static AttachVolume *
-volume_of_spec(const World *world, const json_t *args)
+volume_of_spec(const AttachDetachWorld *world, const json_t *args)
 {
     g_autofree char *name =
         g_strconcat(PLUGIN "/", case_text(world->self, args, "volume_spec.name"), NULL);
@@ -87,7 +87,7 @@ volume_of_spec(const World *world, const json_t *args)
 }
 
 static AttachVolume *
-volume_of(const World *world, const json_t *args)
+suite_attach_detach_volume_of(const AttachDetachWorld *world, const json_t *args)
 {
     const char *name = json_path_string(args, "volumeName");
 
@@ -98,9 +98,10 @@ volume_of(const World *world, const json_t *args)
 }
 
 static AttachPair *
-pair_of(const World *world, const json_t *args)
+pair_of(const AttachDetachWorld *world, const json_t *args)
 {
-    return adc_pair(volume_of(world, args), node_of(world, args));
+    return adc_pair(suite_attach_detach_volume_of(world, args),
+                    suite_attach_detach_node_of(world, args));
 }
 
 /* ---- Actual state ---- */
@@ -120,7 +121,7 @@ device_path_of(const AttachVolume *volume)
 static json_t *
 add_volume_node(void *data, const json_t *args, gboolean *failed)
 {
-    const World *world = data;
+    const AttachDetachWorld *world = data;
     AttachPair *pair = pair_of(world, args);
     const json_t *attached = json_object_get(args, "attached");
 
@@ -141,7 +142,7 @@ mark_attached(void *data, const json_t *args, gboolean *failed)
 static json_t *
 mark_uncertain(void *data, const json_t *args, gboolean *failed)
 {
-    const World *world = data;
+    const AttachDetachWorld *world = data;
 
     *failed = FALSE;
     adc_set_attached(world->controller, pair_of(world, args), TRUE, word(world, ""), FALSE);
@@ -151,7 +152,7 @@ mark_uncertain(void *data, const json_t *args, gboolean *failed)
 static json_t *
 delete_volume_node(void *data, const json_t *args, gboolean *failed)
 {
-    const World *world = data;
+    const AttachDetachWorld *world = data;
 
     *failed = FALSE;
     adc_set_detached(world->controller, pair_of(world, args));
@@ -187,7 +188,7 @@ append_attached(json_t *list, const AttachNode *node)
 static json_t *
 get_attached(void *data, const json_t *args, gboolean *failed)
 {
-    const World *world = data;
+    const AttachDetachWorld *world = data;
     json_t *list = json_array();
     const AttachNode *node;
 
@@ -203,14 +204,14 @@ get_attached_for_node(void *data, const json_t *args, gboolean *failed)
     json_t *list = json_array();
 
     *failed = FALSE;
-    append_attached(list, node_of(data, args));
+    append_attached(list, suite_attach_detach_node_of(data, args));
     return list;
 }
 
 static json_t *
 get_attached_per_node(void *data, const json_t *args, gboolean *failed)
 {
-    const World *world = data;
+    const AttachDetachWorld *world = data;
     json_t *map = json_object();
     const AttachNode *node;
 
@@ -234,7 +235,7 @@ get_attached_per_node(void *data, const json_t *args, gboolean *failed)
 static json_t *
 get_nodes_of_volume(void *data, const json_t *args, gboolean *failed)
 {
-    const AttachVolume *volume = volume_of(data, args);
+    const AttachVolume *volume = suite_attach_detach_volume_of(data, args);
     json_t *list = json_array();
 
     *failed = FALSE;
@@ -247,7 +248,7 @@ get_nodes_of_volume(void *data, const json_t *args, gboolean *failed)
 }
 
 static json_t *
-report_json(const World *world, const AttachNode *node)
+report_json(const AttachDetachWorld *world, const AttachNode *node)
 {
     json_t *list = json_array();
 
@@ -262,7 +263,7 @@ report_json(const World *world, const AttachNode *node)
 static json_t *
 get_reports(void *data, const json_t *args, gboolean *failed)
 {
-    const World *world = data;
+    const AttachDetachWorld *world = data;
     json_t *map = json_object();
     AttachNode *node;
 
@@ -276,8 +277,8 @@ get_reports(void *data, const json_t *args, gboolean *failed)
 static json_t *
 get_report_of_node(void *data, const json_t *args, gboolean *failed)
 {
-    const World *world = data;
-    AttachNode *node = node_of(world, args);
+    const AttachDetachWorld *world = data;
+    AttachNode *node = suite_attach_detach_node_of(world, args);
 
     *failed = FALSE;
     if (!adc_begin_report(world->controller, node))
@@ -288,7 +289,7 @@ get_report_of_node(void *data, const json_t *args, gboolean *failed)
 static json_t *
 nodes_to_update(void *data, const json_t *args, gboolean *failed)
 {
-    const World *world = data;
+    const AttachDetachWorld *world = data;
     json_t *map = json_object();
     const AttachNode *node;
 
@@ -302,16 +303,16 @@ nodes_to_update(void *data, const json_t *args, gboolean *failed)
 static json_t *
 update_is_needed(void *data, const json_t *args, gboolean *failed)
 {
-    const World *world = data;
+    const AttachDetachWorld *world = data;
 
-    *failed = !adc_report_again(world->controller, node_of(world, args));
+    *failed = !adc_report_again(world->controller, suite_attach_detach_node_of(world, args));
     return NULL;
 }
 
 static json_t *
 report_attached(void *data, const json_t *args, gboolean *failed)
 {
-    const World *world = data;
+    const AttachDetachWorld *world = data;
 
     adc_report(world->controller, pair_of(world, args), TRUE);
     *failed = FALSE;
@@ -321,7 +322,7 @@ report_attached(void *data, const json_t *args, gboolean *failed)
 static json_t *
 report_detached(void *data, const json_t *args, gboolean *failed)
 {
-    const World *world = data;
+    const AttachDetachWorld *world = data;
 
     *failed = !adc_report(world->controller, pair_of(world, args), FALSE);
     return NULL;
@@ -330,7 +331,7 @@ report_detached(void *data, const json_t *args, gboolean *failed)
 static json_t *
 request_detach(void *data, const json_t *args, gboolean *failed)
 {
-    const World *world = data;
+    const AttachDetachWorld *world = data;
     SimTime elapsed = adc_request_detach(world->controller, pair_of(world, args));
 
     *failed = elapsed < 0;
@@ -348,7 +349,7 @@ reset_request(void *data, const json_t *args, gboolean *failed)
 static json_t *
 set_mounted(void *data, const json_t *args, gboolean *failed)
 {
-    const World *world = data;
+    const AttachDetachWorld *world = data;
     StringList *list = NULL;
     const json_t *name;
     size_t i;
@@ -359,7 +360,7 @@ set_mounted(void *data, const json_t *args, gboolean *failed)
         string_list_unref(list);
         list = with;
     }
-    adc_set_in_use(world->controller, node_of(world, args), list);
+    adc_set_in_use(world->controller, suite_attach_detach_node_of(world, args), list);
     string_list_unref(list);
     return NULL;
 }
@@ -390,17 +391,17 @@ static const TraceCall actual_calls[] = {
 /* ---- Desired state ---- */
 
 static json_t *
-add_node(void *data, const json_t *args, gboolean *failed)
+suite_attach_detach_add_node(void *data, const json_t *args, gboolean *failed)
 {
     *failed = FALSE;
-    adc_manage_node(node_of(data, args));
+    adc_manage_node(suite_attach_detach_node_of(data, args));
     return NULL;
 }
 
 static json_t *
 delete_node(void *data, const json_t *args, gboolean *failed)
 {
-    *failed = !adc_delete_node(node_of(data, args));
+    *failed = !adc_delete_node(suite_attach_detach_node_of(data, args));
     return NULL;
 }
 
@@ -408,7 +409,7 @@ static json_t *
 node_exists(void *data, const json_t *args, gboolean *failed)
 {
     *failed = FALSE;
-    return json_boolean(node_of(data, args)->is_managed);
+    return json_boolean(suite_attach_detach_node_of(data, args)->is_managed);
 }
 
 static json_t *
@@ -419,10 +420,11 @@ volume_exists(void *data, const json_t *args, gboolean *failed)
 }
 
 static json_t *
-add_pod(void *data, const json_t *args, gboolean *failed)
+suite_attach_detach_add_pod(void *data, const json_t *args, gboolean *failed)
 {
-    const World *world = data;
-    AttachPair *pair = adc_pair(volume_of_spec(world, args), node_of(world, args));
+    const AttachDetachWorld *world = data;
+    AttachPair *pair =
+        adc_pair(volume_of_spec(world, args), suite_attach_detach_node_of(world, args));
     ObjectKey *pod = case_key(world->self, KIND_POD, json_path_string(args, "pod"));
 
     g_hash_table_insert(world->pods, (void *)arg(world, args, "podName"), pod);
@@ -431,9 +433,9 @@ add_pod(void *data, const json_t *args, gboolean *failed)
 }
 
 static json_t *
-delete_pod(void *data, const json_t *args, gboolean *failed)
+suite_attach_detach_delete_pod(void *data, const json_t *args, gboolean *failed)
 {
-    const World *world = data;
+    const AttachDetachWorld *world = data;
     const ObjectKey *pod = g_hash_table_lookup(world->pods, arg(world, args, "podName"));
 
     *failed = FALSE;
@@ -463,7 +465,7 @@ wanted_json(const AttachPair *pair)
 static json_t *
 get_wanted(void *data, const json_t *args, gboolean *failed)
 {
-    const World *world = data;
+    const AttachDetachWorld *world = data;
     json_t *list = json_array();
     const AttachNode *node;
 
@@ -476,7 +478,7 @@ get_wanted(void *data, const json_t *args, gboolean *failed)
 }
 
 static const char *
-uid_of(const World *world, const ObjectKey *pod)
+uid_of(const AttachDetachWorld *world, const ObjectKey *pod)
 {
     GHashTableIter iter;
     void *uid, *key;
@@ -491,7 +493,7 @@ uid_of(const World *world, const ObjectKey *pod)
 static json_t *
 get_pods(void *data, const json_t *args, gboolean *failed)
 {
-    const World *world = data;
+    const AttachDetachWorld *world = data;
     json_t *map = json_object();
     const AttachNode *node;
 
@@ -513,8 +515,8 @@ get_pods(void *data, const json_t *args, gboolean *failed)
 static json_t *
 get_pods_on_nodes(void *data, const json_t *args, gboolean *failed)
 {
-    const World *world = data;
-    AttachVolume *volume = volume_of(world, args);
+    const AttachDetachWorld *world = data;
+    AttachVolume *volume = suite_attach_detach_volume_of(world, args);
     json_t *pods = json_array();
     const json_t *name;
     size_t i;
@@ -535,39 +537,39 @@ get_pods_on_nodes(void *data, const json_t *args, gboolean *failed)
 }
 
 static const TraceCall desired_calls[] = {
-    {"GetVolumePodsOnNodes", get_pods_on_nodes     },
-    {"AddNode",              add_node              },
-    {"DeleteNode",           delete_node           },
-    {"NodeExists",           node_exists           },
-    {"AddPod",               add_pod               },
-    {"DeletePod",            delete_pod            },
-    {"VolumeExists",         volume_exists         },
-    {"SetMultiAttachError",  set_multi_attach_error},
-    {"GetVolumesToAttach",   get_wanted            },
-    {"GetPodToAdd",          get_pods              },
-    {NULL,                   NULL                  },
+    {"GetVolumePodsOnNodes", get_pods_on_nodes             },
+    {"AddNode",              suite_attach_detach_add_node  },
+    {"DeleteNode",           delete_node                   },
+    {"NodeExists",           node_exists                   },
+    {"AddPod",               suite_attach_detach_add_pod   },
+    {"DeletePod",            suite_attach_detach_delete_pod},
+    {"VolumeExists",         volume_exists                 },
+    {"SetMultiAttachError",  set_multi_attach_error        },
+    {"GetVolumesToAttach",   get_wanted                    },
+    {"GetPodToAdd",          get_pods                      },
+    {NULL,                   NULL                          },
 };
 
 static void
-replay(Case *self, const TraceCall *calls)
+suite_attach_detach_replay(Case *self, const TraceCall *calls)
 {
-    World world;
+    AttachDetachWorld world;
 
-    world_start(&world, self);
+    suite_attach_detach_world_start(&world, self);
     case_replay(self, calls, &world);
-    world_end(&world);
+    suite_attach_detach_world_end(&world);
 }
 
 static void
 run_actual_state(Case *self)
 {
-    replay(self, actual_calls);
+    suite_attach_detach_replay(self, actual_calls);
 }
 
 static void
 run_desired_state(Case *self)
 {
-    replay(self, desired_calls);
+    suite_attach_detach_replay(self, desired_calls);
 }
 
 /* ---- Held elsewhere ---- */
@@ -575,7 +577,7 @@ run_desired_state(Case *self)
 #define HELD "volume-name"
 
 static void
-import_pod(World *world, const char *node, const char *name)
+import_pod(AttachDetachWorld *world, const char *node, const char *name)
 {
     Case *self = world->self;
     ObjectKey *key = case_key(self, KIND_POD, name);
@@ -588,7 +590,7 @@ import_pod(World *world, const char *node, const char *name)
 
 /* The volume is wanted where pods are, and attached where the case says. */
 static void
-import_users(World *world)
+import_users(AttachDetachWorld *world)
 {
     Case *self = world->self;
     AttachVolume *volume = volume_named(world, HELD);
@@ -662,9 +664,9 @@ told_json(const ApiEvent *event)
 static void
 run_multi_attach_error(Case *self)
 {
-    World world;
+    AttachDetachWorld world;
 
-    world_start(&world, self);
+    suite_attach_detach_world_start(&world, self);
     import_users(&world);
     ObjectKey *node = case_key(self, KIND_NODE, case_string(self, "args.wanted_on"));
     /* Of the loops nothing is wanted here. */
@@ -677,7 +679,7 @@ run_multi_attach_error(Case *self)
         case_expect_json(self, "event", case_get(self, "expected.event"), found);
         json_decref(found);
     }
-    world_end(&world);
+    suite_attach_detach_world_end(&world);
 }
 
 /* CreateVolumeSpec() of volumes that stand in pods (ADC-72). Claims and volumes are not in the

@@ -15,7 +15,10 @@
 /* ---- Faults ---- */
 
 static void
-keep_fault(ApiParser *parser, const json_t *where, const char *message, const char *hint)
+suite_claim_api_keep_fault(ApiParser *parser,
+                           const json_t *where,
+                           const char *message,
+                           const char *hint)
 {
     (void)where;
     (void)hint;
@@ -95,7 +98,7 @@ parse_faults(Case *self, const char *path, ObjectKind kind)
                            case_flag(self, "args.options.enable_volume_attributes_class");
     ApiParser parser = {
         .objects = self->objects,
-        .report = keep_fault,
+        .report = suite_claim_api_keep_fault,
         .data = faults,
         .path = where,
         .any_api_group =

@@ -49,14 +49,14 @@ expect_result(Case *self, const char *path, json_t *found)
 
 /* @text: (owned) */
 static void
-expect_text(Case *self, char *text)
+suite_csi_translation_expect_text(Case *self, char *text)
 {
     expect_result(self, "expected.result", text == NULL ? NULL : json_string(text));
     g_free(text);
 }
 
 static const InTreePlugin *
-plugin_of(Case *self, const json_t *source)
+suite_csi_translation_plugin_of(Case *self, const json_t *source)
 {
     const char *name = case_string(self, "args.plugin");
     const InTreePlugin *plugin =
@@ -72,7 +72,7 @@ plugin_of(Case *self, const json_t *source)
 static void
 run_class(Case *self)
 {
-    const InTreePlugin *plugin = plugin_of(self, NULL);
+    const InTreePlugin *plugin = suite_csi_translation_plugin_of(self, NULL);
 
     case_known(self, "args", "plugin", "sc");
     if (plugin != NULL)
@@ -83,7 +83,8 @@ run_class(Case *self)
 static void
 run_volume(Case *self)
 {
-    const InTreePlugin *plugin = plugin_of(self, case_get(self, "args.pv.spec"));
+    const InTreePlugin *plugin =
+        suite_csi_translation_plugin_of(self, case_get(self, "args.pv.spec"));
 
     case_known(self, "args", "plugin", "pv");
     expect_result(self, "expected.result",
@@ -95,7 +96,8 @@ run_volume(Case *self)
 static void
 run_inline(Case *self)
 {
-    const InTreePlugin *plugin = plugin_of(self, case_get(self, "args.volume"));
+    const InTreePlugin *plugin =
+        suite_csi_translation_plugin_of(self, case_get(self, "args.volume"));
     const char *namespace = case_string(self, "args.pod_namespace");
     json_t *found = NULL;
 
@@ -114,7 +116,8 @@ static void
 run_back(Case *self)
 {
     const char *driver = case_string(self, "args.pv.spec.csi.driver");
-    const InTreePlugin *plugin = case_get(self, "args.plugin") != NULL ? plugin_of(self, NULL)
+    const InTreePlugin *plugin = case_get(self, "args.plugin") != NULL
+                                     ? suite_csi_translation_plugin_of(self, NULL)
                                  : driver != NULL ? in_tree_plugin_of_driver(driver)
                                                   : NULL;
 
@@ -128,16 +131,16 @@ run_back(Case *self)
 static void
 run_repair(Case *self)
 {
-    const InTreePlugin *plugin = plugin_of(self, NULL);
+    const InTreePlugin *plugin = suite_csi_translation_plugin_of(self, NULL);
 
     case_known(self, "args", "plugin", "driver", "node_id", "volume_handle");
     if (plugin == NULL && case_get(self, "args.driver") != NULL)
         plugin = in_tree_plugin_of_driver(case_string(self, "args.driver"));
-    expect_text(self, plugin == NULL
-                          ? NULL
-                          : in_tree_plugin_repair_handle(
-                                plugin, case_text(self, case_get(self, "args"), "volume_handle"),
-                                case_text(self, case_get(self, "args"), "node_id"), NULL));
+    suite_csi_translation_expect_text(
+        self, plugin == NULL ? NULL
+                             : in_tree_plugin_repair_handle(
+                                   plugin, case_text(self, case_get(self, "args"), "volume_handle"),
+                                   case_text(self, case_get(self, "args"), "node_id"), NULL));
 }
 
 /* ---- Handles ---- */
@@ -148,7 +151,8 @@ run_ebs_id(Case *self)
     json_t *source = json_pack("{s:O}", "volumeID", case_get(self, "args.kubernetes_id"));
 
     case_known(self, "args", "kubernetes_id");
-    expect_text(self, plugin_aws_ebs.handle(&(Origin){.source = source}, NULL));
+    suite_csi_translation_expect_text(
+        self, plugin_aws_ebs.handle(&(MigrationOrigin){.source = source}, NULL));
     json_decref(source);
 }
 
@@ -163,7 +167,7 @@ run_region(Case *self)
     json_array_foreach(case_get(self, "args.zones"), i, zone)
         g_ptr_array_add(zones, (char *)json_string_value(zone));
     g_ptr_array_add(zones, NULL);
-    expect_text(self, plugin_aws_ebs.region((char **)zones->pdata, NULL));
+    suite_csi_translation_expect_text(self, plugin_aws_ebs.region((char **)zones->pdata, NULL));
 }
 
 static void
@@ -179,7 +183,7 @@ static void
 run_disk_name(Case *self)
 {
     case_known(self, "args", "disk_uri");
-    expect_text(
+    suite_csi_translation_expect_text(
         self, migration_azure_disk_name(case_text(self, case_get(self, "args"), "disk_uri"), NULL));
 }
 
@@ -187,8 +191,9 @@ static void
 run_account(Case *self)
 {
     case_known(self, "args", "secret_name");
-    expect_text(self, migration_azure_account(
-                          case_text(self, case_get(self, "args"), "secret_name"), NULL));
+    suite_csi_translation_expect_text(
+        self,
+        migration_azure_account(case_text(self, case_get(self, "args"), "secret_name"), NULL));
 }
 
 static void
@@ -317,7 +322,8 @@ run_name_of_plugin(Case *self)
         in_tree_plugin_of_driver(case_text(self, case_get(self, "args"), "plugin_name"));
 
     case_known(self, "args", "plugin_name");
-    expect_text(self, plugin == NULL ? NULL : g_strdup(in_tree_plugin_name(plugin)));
+    suite_csi_translation_expect_text(self, plugin == NULL ? NULL
+                                                           : g_strdup(in_tree_plugin_name(plugin)));
 }
 
 static void
@@ -327,7 +333,8 @@ run_name_of_driver(Case *self)
         in_tree_plugin_find(case_text(self, case_get(self, "args"), "plugin_name"));
 
     case_known(self, "args", "plugin_name");
-    expect_text(self, plugin == NULL ? NULL : g_strdup(in_tree_plugin_driver(plugin)));
+    suite_csi_translation_expect_text(
+        self, plugin == NULL ? NULL : g_strdup(in_tree_plugin_driver(plugin)));
 }
 
 /* (owned): the case's gates, as the user's of release 1.32 */
@@ -352,7 +359,7 @@ run_status(Case *self)
     Strings *strings = strings_new();
     StringMap *gates = gates_of(self, strings);
     Release release = {.minor = 32, .gates = gates};
-    const InTreePlugin *plugin = plugin_of(self, NULL);
+    const InTreePlugin *plugin = suite_csi_translation_plugin_of(self, NULL);
 
     case_known(self, "args", "plugin");
     case_expect_flag(self, "expected.migration_enabled",

@@ -24,7 +24,7 @@ typedef struct {
     ScriptDriver *driver;
     ExternalAttacher *attacher;
     json_t *actions; /* as the cases tell them, without the patches' contents */
-} World;
+} ExternalAttacherWorld;
 
 /* ---- The API ---- */
 
@@ -38,7 +38,7 @@ verb_word(ApiVerb verb)
 
 /* Calls so far of a verb and a resource. */
 static json_int_t
-count_calls(const World *world, const char *verb, const char *resource)
+count_calls(const ExternalAttacherWorld *world, const char *verb, const char *resource)
 {
     json_int_t n = 0;
     const json_t *action;
@@ -53,7 +53,7 @@ count_calls(const World *world, const char *verb, const char *resource)
 static ApiCode
 request_comes(void *data, const ApiRequest *request, GString *message)
 {
-    World *world = data;
+    ExternalAttacherWorld *world = data;
     const char *verb = verb_word(request->verb);
     const char *resource = kind_class(request->key->kind)->resource;
     json_t *action = json_pack("{s:s, s:s, s:s}", "verb", verb, "resource", resource, "name",
@@ -92,7 +92,7 @@ list_unref(void *list)
 }
 
 static void
-answer_list(World *world, CsiResponse *response)
+answer_list(ExternalAttacherWorld *world, CsiResponse *response)
 {
     Case *self = world->self;
     const json_t *told = case_get(self, "initial.list_volumes_published_nodes");
@@ -119,7 +119,7 @@ answer_list(World *world, CsiResponse *response)
 
 /* The number among publishes and unpublishes: reconciliation's lists are not told. */
 static size_t
-call_number(const World *world)
+call_number(const ExternalAttacherWorld *world)
 {
     size_t n = 0;
     const json_t *call;
@@ -131,9 +131,12 @@ call_number(const World *world)
 }
 
 static void
-answer(void *data, unsigned number, const CsiRequest *request, CsiResponse *response)
+suite_external_attacher_answer(void *data,
+                               unsigned number,
+                               const CsiRequest *request,
+                               CsiResponse *response)
 {
-    World *world = data;
+    ExternalAttacherWorld *world = data;
     Case *self = world->self;
 
     (void)number;
@@ -159,7 +162,7 @@ answer(void *data, unsigned number, const CsiRequest *request, CsiResponse *resp
 static SimTime
 delay_of(void *data, unsigned number)
 {
-    World *world = data;
+    ExternalAttacherWorld *world = data;
     SimTime delay = 0;
 
     (void)number;
@@ -174,7 +177,7 @@ delay_of(void *data, unsigned number)
 /* ---- The world ---- */
 
 static void *
-options_of(void *data, const ProcessClass *class)
+suite_external_attacher_options_of(void *data, const ProcessClass *class)
 {
     Case *self = data;
     const char *fs_type = case_string(self, "config.default_fstype");
@@ -215,7 +218,7 @@ is_deletion(const json_t *trigger)
 
 /* In the API and in the attacher's cache, of which its handlers hear nothing. */
 static void
-store(World *world, const json_t *manifest)
+store(ExternalAttacherWorld *world, const json_t *manifest)
 {
     Case *self = world->self;
     Object *object = case_object_of_manifest(self, manifest);
@@ -227,7 +230,7 @@ store(World *world, const json_t *manifest)
 
 /* Told objects are stored, unless what is told is that they are gone. */
 static void
-store_all(World *world)
+store_all(ExternalAttacherWorld *world)
 {
     const json_t *item;
     size_t i;
@@ -240,7 +243,7 @@ store_all(World *world)
 }
 
 static void
-world_begin(World *world, Case *self)
+suite_external_attacher_world_begin(ExternalAttacherWorld *world, Case *self)
 {
     static const WorldOptions options = {.only = &external_attacher_class};
     const char *driver = case_string(self, "config.attacher");
@@ -248,16 +251,16 @@ world_begin(World *world, Case *self)
     ScriptOptions script = {
         .plugin = CSI_PLUGIN_CONTROLLER_SERVICE,
         .controller = capabilities_of(self),
-        .answer = answer,
+        .answer = suite_external_attacher_answer,
         .delay = delay_of,
         .data = world,
     };
 
-    *world = (World){.self = self, .actions = json_array()};
+    *world = (ExternalAttacherWorld){.self = self, .actions = json_array()};
     case_world_new(self, &options);
     world->driver = script_driver_new(self, driver, &script);
     cluster_add_driver(self->cluster, script_driver_base(world->driver), driver, &plugin,
-                       options_of, self);
+                       suite_external_attacher_options_of, self);
     api_server_set_fault(self->api, request_comes, world);
     case_start(self, &options);
     case_wait(self, 0);
@@ -266,7 +269,7 @@ world_begin(World *world, Case *self)
 }
 
 static void
-tell_triggers(World *world)
+tell_triggers(ExternalAttacherWorld *world)
 {
     const json_t *item;
     size_t i;
@@ -288,7 +291,7 @@ tell_triggers(World *world)
 /* The recorded tests look until they have seen what they expect: what fails for ever is tried again
  * for ever. Each try takes no time here, and the next one comes after a back-off. */
 static void
-process_queues(World *world)
+process_queues(ExternalAttacherWorld *world)
 {
     Case *self = world->self;
     size_t n_expected = json_array_size(case_get(self, "expected.api_actions"));
@@ -302,7 +305,7 @@ process_queues(World *world)
 }
 
 static void
-world_end(World *world)
+suite_external_attacher_world_end(ExternalAttacherWorld *world)
 {
     cluster_free(world->self->cluster);
     world->self->cluster = NULL;
@@ -313,7 +316,7 @@ world_end(World *world)
 /* ---- Comparing ---- */
 
 static void
-expect_actions(const World *world)
+expect_actions(const ExternalAttacherWorld *world)
 {
     json_t *expected = json_array();
     const json_t *item;
@@ -350,7 +353,7 @@ told_call(const json_t *call)
 }
 
 static void
-expect_calls(const World *world)
+suite_external_attacher_expect_calls(const ExternalAttacherWorld *world)
 {
     json_t *expected = json_deep_copy(case_get(world->self, "expected.csi_calls"));
     json_t *found = json_array();
@@ -421,22 +424,22 @@ expect_objects(Case *self, const char *path)
 static void
 run_queues(Case *self)
 {
-    World world;
+    ExternalAttacherWorld world;
 
-    world_begin(&world, self);
+    suite_external_attacher_world_begin(&world, self);
     tell_triggers(&world);
     process_queues(&world);
     expect_actions(&world);
-    expect_calls(&world);
+    suite_external_attacher_expect_calls(&world);
     expect_objects(self, "expected.final_attachments");
     expect_objects(self, "expected.final_volumes");
-    world_end(&world);
+    suite_external_attacher_world_end(&world);
 }
 
 /* ---- Pure functions ---- */
 
 static void
-expect_text(Case *self, const char *path, const char *found)
+suite_external_attacher_expect_text(Case *self, const char *path, const char *found)
 {
     if (g_strcmp0(case_string(self, path), found) != 0)
         case_fail(self, "%s: %s", path, found);
@@ -454,7 +457,7 @@ run_finalizer_name(Case *self)
 {
     g_autofree char *name = attacher_finalizer(case_text(self, self->json, "args.driver"));
 
-    expect_text(self, "expected.result", name);
+    suite_external_attacher_expect_text(self, "expected.result", name);
 }
 
 static void
@@ -462,7 +465,7 @@ run_sanitize(Case *self)
 {
     g_autofree char *name = attacher_sanitize(case_text(self, self->json, "args.driver"));
 
-    expect_text(self, "expected.result", name);
+    suite_external_attacher_expect_text(self, "expected.result", name);
 }
 
 static const Attachment *
@@ -501,7 +504,8 @@ run_handle(Case *self)
     gboolean is_csi = volume->source != NULL && volume->source->driver != NULL;
 
     expect_flag(self, "expected.error", !is_csi);
-    expect_text(self, "expected.handle", is_csi ? volume->source->handle : "");
+    suite_external_attacher_expect_text(self, "expected.handle",
+                                        is_csi ? volume->source->handle : "");
     expect_flag(self, "expected.read_only", is_csi && volume->source->read_only);
 }
 
@@ -526,7 +530,7 @@ volume_of_words(Case *self)
 }
 
 static json_t *
-capability_json(const CsiCapability *capability)
+suite_external_attacher_capability_json(const CsiCapability *capability)
 {
     gboolean mount = capability->type == CSI_ACCESS_MOUNT;
     json_t *access = json_object(), *flags = json_array();
@@ -559,7 +563,7 @@ run_capability(Case *self)
     expect_flag(self, "expected.error", !is_sound);
     if (!is_sound)
         return;
-    json_t *found = capability_json(&capability);
+    json_t *found = suite_external_attacher_capability_json(&capability);
     case_expect_json(self, "capability", case_get(self, "expected.capability"), found);
     json_decref(found);
 }
@@ -571,12 +575,15 @@ typedef struct {
     ScriptDriver *driver;
     json_t *context;
     CsiCode code;
-} Call;
+} ExternalAttacherCall;
 
 static void
-answer_call(void *data, unsigned number, const CsiRequest *request, CsiResponse *response)
+suite_external_attacher_answer_call(void *data,
+                                    unsigned number,
+                                    const CsiRequest *request,
+                                    CsiResponse *response)
 {
-    Call *call = data;
+    ExternalAttacherCall *call = data;
     Case *self = call->self;
     const char *code = case_text(self, self->json, "inject.driver_code");
     char *end;
@@ -594,7 +601,7 @@ answer_call(void *data, unsigned number, const CsiRequest *request, CsiResponse 
 static void
 call_replied(void *data, const CsiResponse *response)
 {
-    Call *call = data;
+    ExternalAttacherCall *call = data;
 
     call->code = response->code;
     if (response->publish_context != NULL)
@@ -606,8 +613,8 @@ run_call(Case *self)
 {
     static const WorldOptions options = {.only = &external_attacher_class};
     gboolean publishes = g_str_has_suffix(case_string(self, "act"), "ControllerPublishVolume");
-    Call call = {.self = self};
-    ScriptOptions script = {.answer = answer_call, .data = &call};
+    ExternalAttacherCall call = {.self = self};
+    ScriptOptions script = {.answer = suite_external_attacher_answer_call, .data = &call};
     CsiRequest request = {
         .method = publishes ? CSI_CONTROLLER_PUBLISH_VOLUME : CSI_CONTROLLER_UNPUBLISH_VOLUME,
         .volume_id = case_string(self, "args.volume_id"),

@@ -14,7 +14,7 @@ typedef struct {
     Case *self;
     ScriptDriver *driver;
     ExternalProvisioner *provisioner;
-} World;
+} ExternalProvisionerWorld;
 
 static void
 map_unref(void *map)
@@ -25,13 +25,13 @@ map_unref(void *map)
 /* ---- Answers as the case has them ---- */
 
 static int64_t
-bytes_of(const json_t *text)
+suite_external_provisioner_bytes_of(const json_t *text)
 {
     return json_is_string(text) ? g_ascii_strtoll(json_string_value(text), NULL, 10) : 0;
 }
 
 static void
-answer_topology(World *world, const json_t *places, CsiResponse *response)
+answer_topology(ExternalProvisionerWorld *world, const json_t *places, CsiResponse *response)
 {
     unsigned n = (unsigned)json_array_size(places);
     const StringMap **segments =
@@ -47,13 +47,14 @@ answer_topology(World *world, const json_t *places, CsiResponse *response)
 }
 
 static void
-answer_volume(World *world, const json_t *volume, CsiResponse *response)
+answer_volume(ExternalProvisionerWorld *world, const json_t *volume, CsiResponse *response)
 {
     Strings *strings = objects_strings(world->self->objects);
     const json_t *source = json_object_get(volume, "contentSource");
 
     response->volume_id = strings_intern(strings, json_path_string(volume, "volumeId"));
-    response->capacity_bytes = bytes_of(json_object_get(volume, "capacityBytes"));
+    response->capacity_bytes =
+        suite_external_provisioner_bytes_of(json_object_get(volume, "capacityBytes"));
     response->source_kind = json_object_get(source, "volume") != NULL     ? CSI_SOURCE_VOLUME
                             : json_object_get(source, "snapshot") != NULL ? CSI_SOURCE_SNAPSHOT
                                                                           : CSI_SOURCE_NONE;
@@ -62,9 +63,12 @@ answer_volume(World *world, const json_t *volume, CsiResponse *response)
 }
 
 static void
-answer(void *data, unsigned number, const CsiRequest *request, CsiResponse *response)
+suite_external_provisioner_answer(void *data,
+                                  unsigned number,
+                                  const CsiRequest *request,
+                                  CsiResponse *response)
 {
-    World *world = data;
+    ExternalProvisionerWorld *world = data;
     Case *self = world->self;
     const json_t *call = json_array_get(case_get(self, "expected.csi_calls"), number);
     const char *code = json_path_string(call, "error_code");
@@ -96,7 +100,7 @@ gates_text(const Case *self)
 }
 
 static void *
-options_of(void *data, const ProcessClass *class)
+suite_external_provisioner_options_of(void *data, const ProcessClass *class)
 {
     Case *self = data;
     Strings *strings = objects_strings(self->objects);
@@ -150,7 +154,7 @@ import_initial(Case *self)
 }
 
 static void
-world_begin(World *world, Case *self)
+suite_external_provisioner_world_begin(ExternalProvisionerWorld *world, Case *self)
 {
     static const WorldOptions options = {.only = &external_provisioner_class};
     const char *driver = case_string(self, "config.driver");
@@ -158,7 +162,7 @@ world_begin(World *world, Case *self)
         .plugin = script_plugin_capabilities(case_get(self, "config.pluginCapabilities")),
         .controller =
             script_controller_capabilities(case_get(self, "config.controllerCapabilities")),
-        .answer = answer,
+        .answer = suite_external_provisioner_answer,
         .data = world,
     };
     NodePluginOptions plugin = {.preregistered = TRUE};
@@ -174,7 +178,7 @@ world_begin(World *world, Case *self)
     world->self = self;
     world->driver = script_driver_new(self, driver, &script);
     cluster_add_driver(self->cluster, script_driver_base(world->driver), driver, &plugin,
-                       options_of, self);
+                       suite_external_provisioner_options_of, self);
     case_start(self, &options);
     case_wait(self, SIM_SECOND);
     world->provisioner = cluster_model(self->cluster, &external_provisioner_class, driver);
@@ -185,7 +189,7 @@ world_begin(World *world, Case *self)
 }
 
 static void
-world_end(World *world)
+suite_external_provisioner_world_end(ExternalProvisionerWorld *world)
 {
     cluster_free(world->self->cluster);
     world->self->cluster = NULL;
@@ -245,7 +249,7 @@ comparable_calls(const json_t *calls)
 }
 
 static void
-expect_calls(const World *world)
+suite_external_provisioner_expect_calls(const ExternalProvisionerWorld *world)
 {
     json_t *expected = comparable_calls(case_get(world->self, "expected.csi_calls"));
     json_t *found = comparable_calls(script_driver_calls(world->driver));
@@ -271,7 +275,7 @@ comparable_volume(Case *self, const Object *volume, gboolean has_policy)
 
 /* What the provision loop adds to the driver's volume, and the recorded tests do not see. */
 static void
-expect_volume(const World *world, const Attempt *attempt)
+expect_volume(const ExternalProvisionerWorld *world, const ProvisionAttempt *attempt)
 {
     Case *self = world->self;
     const json_t *manifest = case_get(self, "expected.volume");
@@ -342,7 +346,7 @@ state_word(ProvisionState state)
 
 /* The attempt as the loop begins it. */
 static ObjectKey *
-begin_attempt(const World *world)
+begin_attempt(const ExternalProvisionerWorld *world)
 {
     Case *self = world->self;
     ExternalProvisioner *provisioner = world->provisioner;
@@ -372,30 +376,30 @@ begin_attempt(const World *world)
 static void
 run_provision(Case *self)
 {
-    World world;
+    ExternalProvisionerWorld world;
 
-    world_begin(&world, self);
+    suite_external_provisioner_world_begin(&world, self);
     ObjectKey *key = begin_attempt(&world);
     case_run_plan(self, world.provisioner, decide_provision, key);
-    const Attempt *attempt = g_hash_table_lookup(world.provisioner->attempts, key);
+    const ProvisionAttempt *attempt = g_hash_table_lookup(world.provisioner->attempts, key);
     gboolean ignored = !self->plan_failed && attempt->volume == NULL;
     if (case_flag(self, "expected.error") != (self->plan_failed || ignored))
         case_fail(self, self->plan_failed ? "it failed: %s" : "it did not fail",
                   self->plan_message);
     if (g_strcmp0(case_string(self, "expected.state"), state_word(attempt->state)) != 0)
         case_fail(self, "state %s", state_word(attempt->state));
-    expect_calls(&world);
+    suite_external_provisioner_expect_calls(&world);
     expect_volume(&world, attempt);
     forget_writes_of_loop(self, attempt->claim->meta.key);
     case_expect_writes(self, "expected.api_writes");
     expect_source_finalizers(self);
-    world_end(&world);
+    suite_external_provisioner_world_end(&world);
 }
 
 /* ---- Delete, ShouldProvision, claims that are copied ---- */
 
 static void
-decide_delete(const void *data, Plan *plan)
+suite_external_provisioner_decide_delete(const void *data, Plan *plan)
 {
     const ExternalProvisioner *provisioner = data;
 
@@ -406,15 +410,15 @@ decide_delete(const void *data, Plan *plan)
 static void
 run_delete(Case *self)
 {
-    World world;
+    ExternalProvisionerWorld world;
     const char *name = case_string(self, "args.volume.metadata.name");
 
-    world_begin(&world, self);
-    case_run_plan(self, world.provisioner, decide_delete,
+    suite_external_provisioner_world_begin(&world, self);
+    case_run_plan(self, world.provisioner, suite_external_provisioner_decide_delete,
                   case_key(self, KIND_VOLUME, name == NULL ? "-" : name));
     case_expect_error(self, "expected.error");
-    expect_calls(&world);
-    world_end(&world);
+    suite_external_provisioner_expect_calls(&world);
+    suite_external_provisioner_world_end(&world);
 }
 
 static gboolean
@@ -434,9 +438,9 @@ was_begun(const Case *self)
 static void
 run_should_provision(Case *self)
 {
-    World world;
+    ExternalProvisionerWorld world;
 
-    world_begin(&world, self);
+    suite_external_provisioner_world_begin(&world, self);
     Object *claim = case_object(self, case_get(self, "args.claim"), KIND_CLAIM);
     ObjectKey *key = case_key(self, KIND_VOLUME, "pvc");
     g_hash_table_insert(world.provisioner->in_progress, key, object_ref(claim));
@@ -444,23 +448,23 @@ run_should_provision(Case *self)
     gboolean wanted = self->plan_failed || was_begun(self);
     if (wanted != case_flag(self, "expected.result"))
         case_fail(self, "result %s", wanted ? "true" : "false");
-    world_end(&world);
+    suite_external_provisioner_world_end(&world);
 }
 
 static void
 run_clone_source(Case *self)
 {
-    World world;
+    ExternalProvisionerWorld world;
     const json_t *manifest = case_get(self, "initial.source_claim");
 
-    world_begin(&world, self);
+    suite_external_provisioner_world_begin(&world, self);
     ObjectKey *key = (ObjectKey *)case_object(self, manifest, KIND_CLAIM)->key;
     case_run_plan(self, world.provisioner, decide_clone_source, key);
     case_expect_error(self, "expected.error");
     gboolean kept = object_has_finalizer(api_server_get(self->api, key), FINALIZER_CLONE);
     if (kept != case_flag(self, "expected.finalizer_kept"))
         case_fail(self, kept ? "the finalizer is still there" : "the finalizer is gone");
-    world_end(&world);
+    suite_external_provisioner_world_end(&world);
 }
 
 static void

@@ -24,7 +24,7 @@ typedef struct {
     ScriptDriver *driver;
     ExternalResizer *resizer;
     const char *name; /* of the driver */
-} World;
+} ExternalResizerWorld;
 
 /* ---- The driver ---- */
 
@@ -49,7 +49,10 @@ flag_or(const Case *self, const char *path, gboolean otherwise)
 }
 
 static void
-answer_call(void *data, unsigned number, const CsiRequest *request, CsiResponse *response)
+suite_external_resizer_answer_call(void *data,
+                                   unsigned number,
+                                   const CsiRequest *request,
+                                   CsiResponse *response)
 {
     const Case *self = data;
     const char *error = driver_error(self);
@@ -74,7 +77,7 @@ answer_call(void *data, unsigned number, const CsiRequest *request, CsiResponse 
 static ScriptOptions
 script_options(Case *self)
 {
-    ScriptOptions options = {.answer = answer_call, .data = self};
+    ScriptOptions options = {.answer = suite_external_resizer_answer_call, .data = self};
 
     if (flag_or(self, "args.controller_service", TRUE))
         options.plugin = CSI_PLUGIN_CONTROLLER_SERVICE;
@@ -87,7 +90,7 @@ script_options(Case *self)
 /* ---- The world ---- */
 
 static void *
-options_of(void *data, const ProcessClass *class)
+suite_external_resizer_options_of(void *data, const ProcessClass *class)
 {
     const Case *self = data;
     Strings *strings = objects_strings(self->objects);
@@ -104,7 +107,7 @@ options_of(void *data, const ProcessClass *class)
 }
 
 static const char *
-driver_of(Case *self)
+suite_external_resizer_driver_of(Case *self)
 {
     const json_t *volume = json_array_get(case_get(self, "initial.volumes"), 0);
     const char *of_volume = json_path_string(volume, "spec.csi.driver");
@@ -118,24 +121,24 @@ driver_of(Case *self)
 
 /* The sidecar is about to ask its driver; it hears of what is in the API once that is done. */
 static void
-world_start(World *world, Case *self)
+suite_external_resizer_world_start(ExternalResizerWorld *world, Case *self)
 {
     const NodePluginOptions plugin = {.preregistered = TRUE};
     WorldOptions options = {.only = &external_resizer_class, .live = TRUE};
     ScriptOptions script = script_options(self);
 
     world->self = self;
-    world->name = driver_of(self);
+    world->name = suite_external_resizer_driver_of(self);
     case_world_new(self, &options);
     world->driver = script_driver_new(self, world->name, &script);
     cluster_add_driver(self->cluster, script_driver_base(world->driver), world->name, &plugin,
-                       options_of, self);
+                       suite_external_resizer_options_of, self);
     case_start(self, &options);
     world->resizer = cluster_model(self->cluster, &external_resizer_class, world->name);
 }
 
 static void
-world_end(World *world)
+suite_external_resizer_world_end(ExternalResizerWorld *world)
 {
     cluster_free(world->self->cluster);
     world->self->cluster = NULL;
@@ -143,7 +146,7 @@ world_end(World *world)
 }
 
 static unsigned
-n_expand_calls(const World *world)
+n_expand_calls(const ExternalResizerWorld *world)
 {
     const json_t *call;
     unsigned n = 0;
@@ -155,7 +158,7 @@ n_expand_calls(const World *world)
 }
 
 static const json_t *
-last_expand_call(const World *world)
+last_expand_call(const ExternalResizerWorld *world)
 {
     const json_t *call, *last = NULL;
     size_t i;
@@ -209,7 +212,7 @@ resizer_expect_objects(Case *self, const char *path, ObjectKind kind)
 }
 
 static void
-expect_outcome(World *world)
+expect_outcome(ExternalResizerWorld *world)
 {
     Case *self = world->self;
 
@@ -256,7 +259,7 @@ first_claim(const Case *self)
 
 /* The recorded tests hand the volume over, whatever name the claim gives it. */
 static const char *
-import_pair(World *world)
+import_pair(ExternalResizerWorld *world)
 {
     Case *self = world->self;
     g_autoptr(GPtrArray) volumes = case_objects(self, "initial.volumes", KIND_VOLUME);
@@ -312,7 +315,7 @@ resizer_refuse_volumes(void *data, const ApiRequest *request, GString *message)
 }
 
 static void
-run_single(World *world, PlanDecide decide)
+run_single(ExternalResizerWorld *world, PlanDecide decide)
 {
     Case *self = world->self;
     const json_t *name;
@@ -366,9 +369,9 @@ expect_quantity(Case *self, const char *path, int64_t found)
 static void
 run_expand_and_recover(Case *self)
 {
-    World world;
+    ExternalResizerWorld world;
 
-    world_start(&world, self);
+    suite_external_resizer_world_start(&world, self);
     run_single(&world, resizer_plan_expand);
     resizer_expect_flag(self, "expected.resize_called", saw_event(self, "Resizing"));
     const Object *claim =
@@ -378,19 +381,19 @@ run_expand_and_recover(Case *self)
     const char *found = CLAIM_CONST(claim)->resize_status;
     if (status != NULL && g_strcmp0(status, found == NULL ? "" : found) != 0)
         case_fail(self, "status: %s", found == NULL ? "" : found);
-    world_end(&world);
+    suite_external_resizer_world_end(&world);
 }
 
 /* The older path, whatever the gate says. */
 static void
 run_resize_claim(Case *self)
 {
-    World world;
+    ExternalResizerWorld world;
 
-    world_start(&world, self);
+    suite_external_resizer_world_start(&world, self);
     world.resizer->recovers = FALSE;
     run_single(&world, resizer_plan_resize);
-    world_end(&world);
+    suite_external_resizer_world_end(&world);
 }
 
 /* ---- The whole sidecar ---- */
@@ -419,7 +422,7 @@ finish_on_node(Object *object, const void *data)
 
 /* The node has done its part: with AnnotateFsResize the volume loses its note. */
 static void
-expect_annotation(World *world, ObjectKey *claim)
+expect_annotation(ExternalResizerWorld *world, ObjectKey *claim)
 {
     Case *self = world->self;
     const ApiRequest request = {.verb = API_PATCH_STATUS, .key = claim, .edit = finish_on_node};
@@ -440,10 +443,10 @@ expect_annotation(World *world, ObjectKey *claim)
 static void
 run_controller(Case *self)
 {
-    World world;
+    ExternalResizerWorld world;
     Object *claim = case_object(self, first_claim(self), KIND_CLAIM);
 
-    world_start(&world, self);
+    suite_external_resizer_world_start(&world, self);
     if (case_flag(self, "config.claim_marked_in_use_error"))
         external_resizer_class.apply_change(
             world.resizer,
@@ -463,21 +466,21 @@ run_controller(Case *self)
     resizer_expect_writes(self);
     expect_outcome(&world);
     expect_annotation(&world, (ObjectKey *)claim->key);
-    world_end(&world);
+    suite_external_resizer_world_end(&world);
 }
 
 /* RSZ-20. */
 static void
 run_new_resizer(Case *self)
 {
-    World world;
+    ExternalResizerWorld world;
 
-    world_start(&world, self);
+    suite_external_resizer_world_start(&world, self);
     case_wait(self, SIM_SECOND);
     resizer_expect_flag(self, "expected.error", world.resizer->workers == NULL);
     if (world.resizer->workers != NULL)
         resizer_expect_flag(self, "expected.trivial", !world.resizer->asks_controller);
-    world_end(&world);
+    suite_external_resizer_world_end(&world);
 }
 
 /* MIG-66 */
@@ -521,7 +524,7 @@ run_resize(Case *self)
         "2Gi", "status", "phase", "Bound", "capacity", "storage", "1Gi");
     json_t *secret = json_pack("{s:{s:s, s:s}, s:{s:s}}", "metadata", "name", "s", "namespace",
                                "default", "data", "key", "dmFsdWU=");
-    World world;
+    ExternalResizerWorld world;
 
     if (case_string(self, "args.driver") != NULL) /* as the expand controller has marked it */
         json_object_set_new(
@@ -531,7 +534,7 @@ run_resize(Case *self)
         json_object_set_new(json_object_get(json_object_get(volume, "spec"), "csi"),
                             "controllerExpandSecretRef",
                             json_pack("{s:s, s:s}", "name", "s", "namespace", "default"));
-    world_start(&world, self);
+    suite_external_resizer_world_start(&world, self);
     case_import_object(self, case_object(self, secret, KIND_SECRET), CASE_API);
     case_import_object(self, case_object(self, volume, KIND_VOLUME), CASE_API);
     case_import_object(self, case_object(self, claim, KIND_CLAIM), CASE_API);
@@ -543,7 +546,7 @@ run_resize(Case *self)
     else
         resizer_expect_flag(self, "expected.secrets_passed",
                             json_path_get(last_expand_call(&world), "request.secrets") != NULL);
-    world_end(&world);
+    suite_external_resizer_world_end(&world);
     json_decref(volume);
     json_decref(claim);
     json_decref(secret);
@@ -572,11 +575,11 @@ track_pod(Case *self, const char *path, gboolean add)
 static void
 run_track_pods(Case *self)
 {
-    World world;
+    ExternalResizerWorld world;
     json_t *found = json_object(), *expected = json_object(), *uids;
     const char *claim_name;
 
-    world_start(&world, self);
+    suite_external_resizer_world_start(&world, self);
     case_import(self, "initial.pods", KIND_POD, CASE_API);
     g_autoptr(Object) mark = object_new(case_key(self, KIND_CLAIM, "default/marked"));
     external_resizer_class.apply_change(
@@ -596,7 +599,7 @@ run_track_pods(Case *self)
     case_expect_json(self, "in use", expected, found);
     json_decref(expected);
     json_decref(found);
-    world_end(&world);
+    suite_external_resizer_world_end(&world);
 }
 
 /* ---- Pure functions ---- */

@@ -18,11 +18,11 @@ typedef struct {
     size_t n_answers; /* taken */
     char *result;     /* (owned): the device, the volume's name; NULL: none */
     gboolean attached, unknown, is_error;
-} Calls;
+} FlexvolumeCalls;
 
 /* A volume of a case: "volume" in a pod, or "persistent_volume". */
 static void
-read_volume(const json_t *spec, FlexTarget *target)
+suite_flexvolume_read_volume(const json_t *spec, FlexTarget *target)
 {
     const json_t *pv = json_object_get(spec, "persistent_volume");
     const json_t *volume =
@@ -69,7 +69,7 @@ arguments_json(FlexCall call, const FlexTarget *target)
 
 /* Returns: whether the operation goes on */
 static gboolean
-make_call(Calls *self, FlexCall call, const FlexTarget *target)
+make_call(FlexvolumeCalls *self, FlexCall call, const FlexTarget *target)
 {
     const json_t *given =
         json_array_get(case_get(self->self, "inject.driver_answers"), self->n_answers++);
@@ -118,7 +118,7 @@ make_call(Calls *self, FlexCall call, const FlexTarget *target)
 }
 
 static void
-run_calls(Calls *self, FlexOperation operation, FlexPath path, const FlexTarget *target)
+run_calls(FlexvolumeCalls *self, FlexOperation operation, FlexPath path, const FlexTarget *target)
 {
     const FlexCall *calls = flex_operation_calls(operation, path);
 
@@ -129,7 +129,7 @@ run_calls(Calls *self, FlexOperation operation, FlexPath path, const FlexTarget 
 
 /* @returned: (owned) (nullable) */
 static void
-expect_calls(Calls *self, json_t *returned)
+suite_flexvolume_expect_calls(FlexvolumeCalls *self, json_t *returned)
 {
     const json_t *expected = case_get(self->self, "expected.driver_calls");
     json_t *nothing = json_array();
@@ -181,11 +181,11 @@ run_operation(Case *self)
         .new_size = size_of(self, args, "new_size"),
         .old_size = size_of(self, args, "old_size"),
     };
-    Calls calls = {self, json_array(), 0, NULL, FALSE, FALSE, FALSE};
+    FlexvolumeCalls calls = {self, json_array(), 0, NULL, FALSE, FALSE, FALSE};
 
     case_known(self, "args", "spec", "device_path", "host_name", "volume_name", "device_mount_path",
                "dir", "volume", "timeout", "new_size", "old_size");
-    read_volume(json_object_get(args, "spec"), &target);
+    suite_flexvolume_read_volume(json_object_get(args, "spec"), &target);
     if (json_object_get(args, "volume_name") != NULL)
         target.name = json_string_value(json_object_get(args, "volume_name"));
     for (unsigned i = 0; i < G_N_ELEMENTS(acts); i++)
@@ -193,13 +193,13 @@ run_operation(Case *self)
             run_calls(&calls, acts[i].operation, FLEX_PATH_EMPTY, &target);
     if (strcmp(case_string(self, "act"), "get_volume_name") == 0)
         calls.result = g_strdup(target.name); /* whatever the driver says (FLX-13) */
-    expect_calls(&calls, calls.result == NULL ? NULL : json_string(calls.result));
+    suite_flexvolume_expect_calls(&calls, calls.result == NULL ? NULL : json_string(calls.result));
 }
 
 static void
 run_check(Case *self)
 {
-    Calls calls = {self, json_array(), 0, NULL, FALSE, FALSE, FALSE};
+    FlexvolumeCalls calls = {self, json_array(), 0, NULL, FALSE, FALSE, FALSE};
     json_t *result = json_array();
     const json_t *spec;
     size_t i;
@@ -207,7 +207,7 @@ run_check(Case *self)
     case_known(self, "args", "specs", "node_name");
     json_array_foreach(case_get(self, "args.specs"), i, spec) {
         FlexTarget target = {.node = case_string(self, "args.node_name")};
-        read_volume(spec, &target);
+        suite_flexvolume_read_volume(spec, &target);
         run_calls(&calls, FLEX_CHECK_ATTACHED, FLEX_PATH_EMPTY, &target);
         json_array_append_new(result, json_boolean(calls.attached));
     }
@@ -215,13 +215,13 @@ run_check(Case *self)
         json_decref(result);
         result = NULL;
     }
-    expect_calls(&calls, result);
+    suite_flexvolume_expect_calls(&calls, result);
 }
 
 static void
 run_set_up(Case *self)
 {
-    Calls calls = {self, json_array(), 0, NULL, FALSE, FALSE, FALSE};
+    FlexvolumeCalls calls = {self, json_array(), 0, NULL, FALSE, FALSE, FALSE};
     const json_t *group = case_get(self, "args.mounter_args.fs_group");
     int64_t fs_group = json_integer_value(group);
     const FlexPod pod = {
@@ -235,15 +235,15 @@ run_set_up(Case *self)
     };
 
     case_known(self, "args", "dir", "mounter_args", "volume");
-    read_volume(case_get(self, "args.volume.spec"), &target);
+    suite_flexvolume_read_volume(case_get(self, "args.volume.spec"), &target);
     run_calls(&calls, FLEX_SET_UP, FLEX_PATH_EMPTY, &target);
-    expect_calls(&calls, NULL);
+    suite_flexvolume_expect_calls(&calls, NULL);
 }
 
 static void
 run_node_expand(Case *self)
 {
-    Calls calls = {self, json_array(), 0, NULL, FALSE, FALSE, FALSE};
+    FlexvolumeCalls calls = {self, json_array(), 0, NULL, FALSE, FALSE, FALSE};
     const json_t *options = case_get(self, "args.rs_opt");
     FlexTarget target = {
         .device = json_string_value(json_object_get(options, "device_path")),
@@ -253,9 +253,9 @@ run_node_expand(Case *self)
     };
 
     case_known(self, "args", "rs_opt");
-    read_volume(json_object_get(options, "volume_spec"), &target);
+    suite_flexvolume_read_volume(json_object_get(options, "volume_spec"), &target);
     run_calls(&calls, FLEX_EXPAND_FILE_SYSTEM, FLEX_PATH_EMPTY, &target);
-    expect_calls(&calls, json_true());
+    suite_flexvolume_expect_calls(&calls, json_true());
 }
 
 /* ---- The prober ---- */
@@ -268,7 +268,7 @@ typedef struct {
     char *directory;      /* the prober's */
     GPtrArray *installed; /* names of directories there; ends with NULL */
     json_t *watches;      /* of the step */
-} Machine;
+} FlexvolumeMachine;
 
 /* Of a path, for messages as the case has them. */
 static json_t *
@@ -280,7 +280,7 @@ path_json(const char *path)
 }
 
 static gboolean
-is_installed(const Machine *self, const char *name)
+is_installed(const FlexvolumeMachine *self, const char *name)
 {
     for (unsigned i = 0; i + 1 < self->installed->len; i++)
         if (strcmp(self->installed->pdata[i], name) == 0)
@@ -289,13 +289,13 @@ is_installed(const Machine *self, const char *name)
 }
 
 static void
-install(Machine *self, const char *name)
+install(FlexvolumeMachine *self, const char *name)
 {
     g_ptr_array_insert(self->installed, (int)self->installed->len - 1, g_strdup(name));
 }
 
 static void
-start_prober(Machine *self, const json_t *step)
+start_prober(FlexvolumeMachine *self, const json_t *step)
 {
     const char *root = case_string(self->self, "given.plugin_dir");
 
@@ -314,7 +314,7 @@ start_prober(Machine *self, const json_t *step)
 }
 
 static void
-hear_event(Machine *self, const json_t *step)
+hear_event(FlexvolumeMachine *self, const json_t *step)
 {
     const char *word = case_text(self->self, step, "event");
     g_autofree char *path = g_strconcat(ROOT, case_text(self->self, step, "file"), NULL);
@@ -331,7 +331,7 @@ hear_event(Machine *self, const json_t *step)
 
 /* Drivers called "error..." do not start, as in the tests of Kubernetes. */
 static void
-probe(Machine *self, const json_t *step)
+probe(FlexvolumeMachine *self, const json_t *step)
 {
     g_autoptr(GPtrArray) due =
         flex_prober_due(self->prober, (const char *const *)self->installed->pdata);
@@ -365,7 +365,7 @@ probe(Machine *self, const json_t *step)
 }
 
 static void
-can_support(Machine *self, const json_t *step)
+can_support(FlexvolumeMachine *self, const json_t *step)
 {
     static const char *const paths[] = {"args.spec.volume.flexVolume.driver",
                                         "args.spec.persistent_volume.spec.flexVolume.driver"};
@@ -383,25 +383,25 @@ can_support(Machine *self, const json_t *step)
 }
 
 static void
-do_install(Machine *self, const json_t *step)
+do_install(FlexvolumeMachine *self, const json_t *step)
 {
     install(self, case_text(self->self, step, "driver"));
 }
 
 /* The plugin's own Init() calls nothing: the prober has (FLX-41). */
 static void
-do_nothing(Machine *self, const json_t *step)
+do_nothing(FlexvolumeMachine *self, const json_t *step)
 {
     (void)self;
     (void)step;
 }
 
 static void
-run_step(Machine *self, const json_t *step)
+run_step(FlexvolumeMachine *self, const json_t *step)
 {
     static const struct {
         const char *key, *value;
-        void (*run)(Machine *self, const json_t *step);
+        void (*run)(FlexvolumeMachine *self, const json_t *step);
     } steps[] = {
         {"environment", "driver installed", do_install  },
         {"environment", "file event",       hear_event  },
@@ -440,7 +440,7 @@ run_init(Case *self)
 static void
 run_prober(Case *self)
 {
-    Machine machine = {self, NULL, NULL, g_ptr_array_new_with_free_func(g_free), NULL};
+    FlexvolumeMachine machine = {self, NULL, NULL, g_ptr_array_new_with_free_func(g_free), NULL};
     const json_t *step;
     size_t i;
 

@@ -28,7 +28,7 @@ typedef struct {
 typedef struct {
     json_t *value;     /* (owned); NULL: nothing */
     const char *error; /* NULL: none */
-} Answer;
+} KubeletVolumesAnswer;
 
 static Strings *
 trace_strings(const Trace *self)
@@ -94,7 +94,7 @@ pods_of_trace(const Case *self)
 }
 
 static void
-add_pod(Trace *self, const char *uid, const json_t *volumes)
+suite_kubelet_volumes_add_pod(Trace *self, const char *uid, const json_t *volumes)
 {
     json_t *listed = json_array(), *mounts = json_array();
     const char *name;
@@ -124,7 +124,7 @@ worker_of_step(const Trace *self, const json_t *args)
 }
 
 static NodeVolume *
-find_volume(const Trace *self, const json_t *args)
+suite_kubelet_volumes_find_volume(const Trace *self, const json_t *args)
 {
     g_autofree char *name = kubelet_volume_of_step(args);
 
@@ -134,7 +134,7 @@ find_volume(const Trace *self, const json_t *args)
 static PodMount *
 find_mount(const Trace *self, const json_t *args)
 {
-    const NodeVolume *volume = find_volume(self, args);
+    const NodeVolume *volume = suite_kubelet_volumes_find_volume(self, args);
     const PodWorker *worker = worker_of_step(self, args);
 
     for (PodMount *mount = volume == NULL ? NULL : volume->mounts; mount != NULL;
@@ -230,7 +230,7 @@ list_mounts(const Trace *self, const char *pod, gboolean possibly)
 
 /* The volume of a step's spec. Returns: (borrowed): a PersistentVolume like it */
 static const Object *
-make_volume(Trace *self, const json_t *args)
+suite_kubelet_volumes_make_volume(Trace *self, const json_t *args)
 {
     g_autofree char *name = kubelet_volume_of_step(args);
     const char *slash = strchr(name, '/');
@@ -261,18 +261,19 @@ mount_of_pod(Trace *self, const json_t *args)
 }
 
 static void
-mark_attached(Trace *self, const json_t *args, Answer *answer)
+mark_attached(Trace *self, const json_t *args, KubeletVolumesAnswer *answer)
 {
     PodMount nobody = {0};
 
     (void)answer;
-    volume_manager_add(self->kubelet, make_volume(self, args), &nobody)->in_actual = TRUE;
+    volume_manager_add(self->kubelet, suite_kubelet_volumes_make_volume(self, args), &nobody)
+        ->in_actual = TRUE;
 }
 
 static void
-mark_detached(Trace *self, const json_t *args, Answer *answer)
+mark_detached(Trace *self, const json_t *args, KubeletVolumesAnswer *answer)
 {
-    NodeVolume *volume = find_volume(self, args);
+    NodeVolume *volume = suite_kubelet_volumes_find_volume(self, args);
 
     (void)answer;
     if (volume != NULL)
@@ -295,9 +296,9 @@ state_of_step(Trace *self, const json_t *args, PodMount *mount)
 }
 
 static void
-mark_mounted(Trace *self, const json_t *args, Answer *answer)
+mark_mounted(Trace *self, const json_t *args, KubeletVolumesAnswer *answer)
 {
-    NodeVolume *volume = find_volume(self, args);
+    NodeVolume *volume = suite_kubelet_volumes_find_volume(self, args);
 
     if (volume == NULL || !volume->in_actual) {
         answer->error = "not_attached";
@@ -313,7 +314,7 @@ mark_mounted(Trace *self, const json_t *args, Answer *answer)
 }
 
 static void
-mark_unmounted(Trace *self, const json_t *args, Answer *answer)
+mark_unmounted(Trace *self, const json_t *args, KubeletVolumesAnswer *answer)
 {
     PodMount *mount = find_mount(self, args);
 
@@ -326,10 +327,11 @@ mark_unmounted(Trace *self, const json_t *args, Answer *answer)
 }
 
 static void
-found_volume(Trace *self, const json_t *args, Answer *answer)
+found_volume(Trace *self, const json_t *args, KubeletVolumesAnswer *answer)
 {
     PodMount nobody = {0};
-    NodeVolume *volume = volume_manager_add(self->kubelet, make_volume(self, args), &nobody);
+    NodeVolume *volume =
+        volume_manager_add(self->kubelet, suite_kubelet_volumes_make_volume(self, args), &nobody);
 
     (void)answer;
     volume->in_actual = volume->attachability_uncertain = TRUE;
@@ -337,9 +339,9 @@ found_volume(Trace *self, const json_t *args, Answer *answer)
 
 /* Returns: whether the mount is new to actual state. */
 static void
-found_mount(Trace *self, const json_t *args, Answer *answer)
+found_mount(Trace *self, const json_t *args, KubeletVolumesAnswer *answer)
 {
-    NodeVolume *volume = find_volume(self, args);
+    NodeVolume *volume = suite_kubelet_volumes_find_volume(self, args);
     PodMount *mount = mount_of_pod(self, args);
 
     if (volume == NULL || mount == NULL)
@@ -353,37 +355,37 @@ found_mount(Trace *self, const json_t *args, Answer *answer)
 static void
 mark_device(Trace *self, const json_t *args, MountState state)
 {
-    NodeVolume *volume = find_volume(self, args);
+    NodeVolume *volume = suite_kubelet_volumes_find_volume(self, args);
 
     if (volume != NULL)
         volume->device = state;
 }
 
 static void
-mark_device_mounted(Trace *self, const json_t *args, Answer *answer)
+mark_device_mounted(Trace *self, const json_t *args, KubeletVolumesAnswer *answer)
 {
     (void)answer;
     mark_device(self, args, MOUNT_DONE);
 }
 
 static void
-mark_device_uncertain(Trace *self, const json_t *args, Answer *answer)
+mark_device_uncertain(Trace *self, const json_t *args, KubeletVolumesAnswer *answer)
 {
     (void)answer;
     mark_device(self, args, MOUNT_UNCERTAIN);
 }
 
 static void
-mark_device_unmounted(Trace *self, const json_t *args, Answer *answer)
+mark_device_unmounted(Trace *self, const json_t *args, KubeletVolumesAnswer *answer)
 {
     (void)answer;
     mark_device(self, args, MOUNT_NONE);
 }
 
 static void
-resolve_attachability(Trace *self, const json_t *args, Answer *answer)
+resolve_attachability(Trace *self, const json_t *args, KubeletVolumesAnswer *answer)
 {
-    NodeVolume *volume = find_volume(self, args);
+    NodeVolume *volume = suite_kubelet_volumes_find_volume(self, args);
 
     (void)answer;
     if (volume != NULL)
@@ -398,9 +400,9 @@ is_desired_state(const Trace *self)
 }
 
 static void
-volume_exists(Trace *self, const json_t *args, Answer *answer)
+volume_exists(Trace *self, const json_t *args, KubeletVolumesAnswer *answer)
 {
-    const NodeVolume *volume = find_volume(self, args);
+    const NodeVolume *volume = suite_kubelet_volumes_find_volume(self, args);
 
     answer->value = json_boolean(
         volume != NULL && (is_desired_state(self) ? volume->n_desired > 0 : volume->in_actual));
@@ -415,7 +417,7 @@ mount_exists(const Trace *self, const PodMount *mount)
 }
 
 static void
-volume_exists_with_name(Trace *self, const json_t *args, Answer *answer)
+volume_exists_with_name(Trace *self, const json_t *args, KubeletVolumesAnswer *answer)
 {
     const PodWorker *worker = worker_of_step(self, args);
     const char *wanted = kubelet_outer_name_of_step(args);
@@ -431,9 +433,9 @@ volume_exists_with_name(Trace *self, const json_t *args, Answer *answer)
 
 /* In actual state: mounted for sure, and neither to be remounted nor grown. */
 static void
-pod_exists(Trace *self, const json_t *args, Answer *answer)
+pod_exists(Trace *self, const json_t *args, KubeletVolumesAnswer *answer)
 {
-    const NodeVolume *volume = find_volume(self, args);
+    const NodeVolume *volume = suite_kubelet_volumes_find_volume(self, args);
     const PodMount *mount = find_mount(self, args);
 
     if (is_desired_state(self)) {
@@ -449,7 +451,7 @@ pod_exists(Trace *self, const json_t *args, Answer *answer)
 
 /* For sure: neither mounted nor perhaps. */
 static void
-pod_is_removed(Trace *self, const json_t *args, Answer *answer)
+pod_is_removed(Trace *self, const json_t *args, KubeletVolumesAnswer *answer)
 {
     const PodMount *mount = find_mount(self, args);
 
@@ -457,9 +459,9 @@ pod_is_removed(Trace *self, const json_t *args, Answer *answer)
 }
 
 static void
-is_mounted_elsewhere(Trace *self, const json_t *args, Answer *answer)
+is_mounted_elsewhere(Trace *self, const json_t *args, KubeletVolumesAnswer *answer)
 {
-    const NodeVolume *volume = find_volume(self, args);
+    const NodeVolume *volume = suite_kubelet_volumes_find_volume(self, args);
     gboolean is_mounted = FALSE;
 
     for (const PodMount *mount = volume == NULL ? NULL : volume->mounts; mount != NULL;
@@ -470,7 +472,7 @@ is_mounted_elsewhere(Trace *self, const json_t *args, Answer *answer)
 }
 
 static void
-is_reconstructed(Trace *self, const json_t *args, Answer *answer)
+is_reconstructed(Trace *self, const json_t *args, KubeletVolumesAnswer *answer)
 {
     const PodMount *mount = find_mount(self, args);
 
@@ -478,51 +480,53 @@ is_reconstructed(Trace *self, const json_t *args, Answer *answer)
 }
 
 static void
-get_unmounted(Trace *self, const json_t *args, Answer *answer)
+get_unmounted(Trace *self, const json_t *args, KubeletVolumesAnswer *answer)
 {
     (void)args;
     answer->value = list_volumes(self, is_unmounted);
 }
 
 static void
-get_globally_mounted(Trace *self, const json_t *args, Answer *answer)
+get_globally_mounted(Trace *self, const json_t *args, KubeletVolumesAnswer *answer)
 {
     (void)args;
     answer->value = list_volumes(self, is_globally_mounted);
 }
 
 static void
-get_attached(Trace *self, const json_t *args, Answer *answer)
+get_attached(Trace *self, const json_t *args, KubeletVolumesAnswer *answer)
 {
     (void)args;
     answer->value = list_volumes(self, is_attached);
 }
 
 static void
-get_mounted(Trace *self, const json_t *args, Answer *answer)
+get_mounted(Trace *self, const json_t *args, KubeletVolumesAnswer *answer)
 {
     answer->value = list_mounts(self, kubelet_pod_of_step(args), FALSE);
 }
 
 static void
-get_possibly_mounted(Trace *self, const json_t *args, Answer *answer)
+get_possibly_mounted(Trace *self, const json_t *args, KubeletVolumesAnswer *answer)
 {
     answer->value = list_mounts(self, kubelet_pod_of_step(args), TRUE);
 }
 
 static void
-desire(Trace *self, const json_t *args, Answer *answer)
+desire(Trace *self, const json_t *args, KubeletVolumesAnswer *answer)
 {
     PodMount *mount = mount_of_pod(self, args);
 
     if (mount == NULL)
         return;
-    volume_manager_desire(volume_manager_add(self->kubelet, make_volume(self, args), mount), mount);
+    volume_manager_desire(
+        volume_manager_add(self->kubelet, suite_kubelet_volumes_make_volume(self, args), mount),
+        mount);
     answer->value = json_string(kubelet_trace_name(trace_strings(self), mount->volume));
 }
 
 static void
-add_pod_to_volume(Trace *self, const json_t *args, Answer *answer)
+add_pod_to_volume(Trace *self, const json_t *args, KubeletVolumesAnswer *answer)
 {
     if (is_desired_state(self))
         desire(self, args, answer);
@@ -531,7 +535,7 @@ add_pod_to_volume(Trace *self, const json_t *args, Answer *answer)
 }
 
 static void
-undesire(Trace *self, const json_t *args, Answer *answer)
+undesire(Trace *self, const json_t *args, KubeletVolumesAnswer *answer)
 {
     PodMount *mount = find_mount(self, args);
 
@@ -541,7 +545,7 @@ undesire(Trace *self, const json_t *args, Answer *answer)
 }
 
 static void
-get_to_mount(Trace *self, const json_t *args, Answer *answer)
+get_to_mount(Trace *self, const json_t *args, KubeletVolumesAnswer *answer)
 {
     (void)args;
     answer->value = json_array();
@@ -560,7 +564,7 @@ get_to_mount(Trace *self, const json_t *args, Answer *answer)
 }
 
 static void
-mark_reported(Trace *self, const json_t *args, Answer *answer)
+mark_reported(Trace *self, const json_t *args, KubeletVolumesAnswer *answer)
 {
     const json_t *names = json_object_iter_value(json_object_iter((json_t *)args)), *name;
     g_autoptr(GPtrArray) list = g_ptr_array_new();
@@ -577,7 +581,7 @@ mark_reported(Trace *self, const json_t *args, Answer *answer)
 
 static const struct {
     const char *name;
-    void (*run)(Trace *self, const json_t *args, Answer *answer);
+    void (*run)(Trace *self, const json_t *args, KubeletVolumesAnswer *answer);
 } calls[] = {
     {"AddAttachUncertainReconstructedVolume",          found_volume           },
     {"AddPodToVolume",                                 add_pod_to_volume      },
@@ -656,7 +660,10 @@ value_fits(const json_t *expected, const json_t *found)
 }
 
 static void
-compare(Trace *self, size_t number, const json_t *step, const Answer *answer)
+suite_kubelet_volumes_compare(Trace *self,
+                              size_t number,
+                              const json_t *step,
+                              const KubeletVolumesAnswer *answer)
 {
     const char *call = json_path_string(step, "call");
     const json_t *returns = json_object_get(step, "returns");
@@ -690,7 +697,7 @@ static void
 replay_step(Trace *self, size_t number, const json_t *step)
 {
     const char *name = json_path_string(step, "call");
-    Answer answer = {0};
+    KubeletVolumesAnswer answer = {0};
     unsigned i = 0;
 
     while (i < G_N_ELEMENTS(calls) && g_strcmp0(calls[i].name, name) != 0)
@@ -702,12 +709,12 @@ replay_step(Trace *self, size_t number, const json_t *step)
     json_t *args = args_of_step(step);
     calls[i].run(self, args, &answer);
     json_decref(args);
-    compare(self, number, step, &answer);
+    suite_kubelet_volumes_compare(self, number, step, &answer);
     json_decref(answer.value);
 }
 
 static void
-replay(Case *case_)
+suite_kubelet_volumes_replay(Case *case_)
 {
     Trace self = {.self = case_, .vague = g_ptr_array_new()};
     json_t *pods = pods_of_trace(case_), *volumes;
@@ -720,7 +727,7 @@ replay(Case *case_)
     self.workers = g_hash_table_new(g_str_hash, g_str_equal);
     kubelet_ensure_loops(self.kubelet);
     json_object_foreach(pods, uid, volumes)
-        add_pod(&self, uid, volumes);
+        suite_kubelet_volumes_add_pod(&self, uid, volumes);
     json_array_foreach(case_get(case_, "steps"), i, step)
         replay_step(&self, i + 1, step);
     json_decref(pods);
@@ -729,16 +736,16 @@ replay(Case *case_)
 }
 
 static const Act acts[] = {
-    {"KubeletActualStateOfWorld",  replay                   },
-    {"KubeletDesiredStateOfWorld", replay                   },
-    {"KubeletManager",             story_kubelet_manager    },
-    {"KubeletPopulator",           story_kubelet_populator  },
-    {"KubeletReconciler",          story_kubelet_reconciler },
-    {"KubeletReconstruct",         story_kubelet_reconstruct},
-    {"KubeletResize",              story_kubelet_reconciler },
-    {"KubeletUncertainDevice",     story_kubelet_reconciler },
-    {"KubeletUncertainMount",      story_kubelet_reconciler },
-    {NULL,                         NULL                     },
+    {"KubeletActualStateOfWorld",  suite_kubelet_volumes_replay},
+    {"KubeletDesiredStateOfWorld", suite_kubelet_volumes_replay},
+    {"KubeletManager",             story_kubelet_manager       },
+    {"KubeletPopulator",           story_kubelet_populator     },
+    {"KubeletReconciler",          story_kubelet_reconciler    },
+    {"KubeletReconstruct",         story_kubelet_reconstruct   },
+    {"KubeletResize",              story_kubelet_reconciler    },
+    {"KubeletUncertainDevice",     story_kubelet_reconciler    },
+    {"KubeletUncertainMount",      story_kubelet_reconciler    },
+    {NULL,                         NULL                        },
 };
 
 const Suite kubelet_volumes_suite = {"kubelet_volumemanager", acts};

@@ -60,7 +60,7 @@ tell_updated(Case *self, const ModelClass *class, ObjectKind kind, const json_t 
 }
 
 static Object *
-pod_of(Case *self, const json_t *trigger, const char *which)
+suite_protection_pod_of(Case *self, const json_t *trigger, const char *which)
 {
     const json_t *manifest = json_object_get(trigger, which);
 
@@ -71,7 +71,8 @@ static void
 tell_trigger(Case *self, const ModelClass *class, const json_t *trigger)
 {
     const char *event = json_path_string(trigger, "event");
-    Object *before = pod_of(self, trigger, "old"), *after = pod_of(self, trigger, "new");
+    Object *before = suite_protection_pod_of(self, trigger, "old"),
+           *after = suite_protection_pod_of(self, trigger, "new");
     const json_t *name;
     size_t i;
 

@@ -18,7 +18,7 @@ alloc_once(void *place, size_t size)
 }
 
 static int
-compare_texts(const void *a, const void *b)
+suite_provisioner_topology_compare_texts(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -34,7 +34,7 @@ sorted_segments(const json_t *list)
 
     json_array_foreach(list, i, item)
         g_ptr_array_add(texts, case_json_text(item));
-    g_ptr_array_sort(texts, compare_texts);
+    g_ptr_array_sort(texts, suite_provisioner_topology_compare_texts);
     for (unsigned k = 0; k < texts->len; k++)
         json_array_append_new(sorted, json_string(texts->pdata[k]));
     return sorted;
@@ -72,7 +72,7 @@ expect_requirement(Case *self, const TopologyRequirement *requirement)
 }
 
 static const Object *
-find_object(const GPtrArray *objects, const char *name)
+suite_provisioner_topology_find_object(const GPtrArray *objects, const char *name)
 {
     for (unsigned i = 0; i < objects->len; i++)
         if (g_strcmp0(object_name(objects->pdata[i]), name) == 0)
@@ -118,8 +118,9 @@ run_requirements(Case *self)
         .allowed = &allowed,
         .claim_name = case_string(self, "args.pvc_name"),
         .node_name = node,
-        .node = node == NULL ? NULL : NODE(find_object(nodes, node)),
-        .csi_node = node == NULL ? NULL : CSI_NODE(find_object(csi_nodes, node)),
+        .node = node == NULL ? NULL : NODE(suite_provisioner_topology_find_object(nodes, node)),
+        .csi_node =
+            node == NULL ? NULL : CSI_NODE(suite_provisioner_topology_find_object(csi_nodes, node)),
         .strict = case_flag(self, "config.strict_topology"),
         .immediate = case_flag(self, "config.immediate_topology"),
     };
@@ -202,7 +203,7 @@ run_subset(Case *self)
 }
 
 static int
-compare_keys(const void *a, const void *b)
+suite_provisioner_topology_compare_keys(const void *a, const void *b)
 {
     return g_strcmp0(json_path_string(*(json_t *const *)a, "key"),
                      json_path_string(*(json_t *const *)b, "key"));
@@ -219,7 +220,7 @@ sorted_term(const json_t *term)
 
     json_array_foreach(json_object_get(term, "matchExpressions"), i, item)
         g_ptr_array_add(items, item);
-    g_ptr_array_sort(items, compare_keys);
+    g_ptr_array_sort(items, suite_provisioner_topology_compare_keys);
     for (unsigned k = 0; k < items->len; k++)
         json_array_append(expressions, items->pdata[k]);
     return json_pack("{s:o}", "matchExpressions", expressions);

@@ -188,7 +188,7 @@ with_plugin(const json_t *json)
 }
 
 static void *
-no_options(void *data, const ProcessClass *class)
+suite_pv_controller_no_options(void *data, const ProcessClass *class)
 {
     (void)data;
     (void)class;
@@ -213,10 +213,10 @@ plugin_add(MockPlugin *plugin)
     if (plugin->copy == NULL)
         return;
     plugin->driver = script_driver_new(plugin->self, PLUGIN, &script);
-    cluster_add_driver(cluster, script_driver_base(plugin->driver), PLUGIN, &in_process, no_options,
-                       NULL);
+    cluster_add_driver(cluster, script_driver_base(plugin->driver), PLUGIN, &in_process,
+                       suite_pv_controller_no_options, NULL);
     cluster_add_driver(cluster, script_driver_base(plugin->driver), PLUGIN_WITHOUT_OPTIONS,
-                       &in_process, no_options, NULL);
+                       &in_process, suite_pv_controller_no_options, NULL);
 }
 
 static void

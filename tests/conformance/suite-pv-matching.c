@@ -32,7 +32,7 @@ modes_of(Case *self, const json_t *modes)
 }
 
 static const Claim *
-claim_of(Case *self)
+suite_pv_matching_claim_of(Case *self)
 {
     const json_t *manifest = case_get(self, "args.claim");
 
@@ -86,7 +86,7 @@ static void
 run_best_match(Case *self)
 {
     g_autoptr(PvCache) cache = cache_of(self);
-    const Claim *claim = claim_of(self);
+    const Claim *claim = suite_pv_matching_claim_of(self);
     MatchQuery query = query_of(self, claim);
     const Volume *volume;
     gboolean answered = pv_cache_find_match(cache, &query, &volume);
@@ -194,7 +194,7 @@ import_for_search(Case *self)
     import_claim(self, (json_t *)manifest, of_pod);
     json_array_foreach(volumes, i, volume) {
         if (is_excluded(self, volume)) {
-            json_t *taker = taker_of(volume, claim_of(self)->meta.key->namespace);
+            json_t *taker = taker_of(volume, suite_pv_matching_claim_of(self)->meta.key->namespace);
             import_claim(self, taker, of_pod);
             json_decref(taker);
         }
@@ -252,9 +252,9 @@ run_find_matching(Case *self)
         return;
     }
     Cycle *cycle = scheduler_case_new(self)->cycle;
-    json_t *pod =
-        json_pack("{s:{s:s}, s:{s:o}}", "metadata", "namespace",
-                  claim_of(self)->meta.key->namespace, "spec", "volumes", import_for_search(self));
+    json_t *pod = json_pack("{s:{s:s}, s:{s:o}}", "metadata", "namespace",
+                            suite_pv_matching_claim_of(self)->meta.key->namespace, "spec",
+                            "volumes", import_for_search(self));
     const NodeInfo *node = scheduler_case_node(self, case_get(self, "initial.node"));
 
     cycle_begin(cycle, scheduler_case_pod(self, pod, 0), 1);
@@ -262,7 +262,8 @@ run_find_matching(Case *self)
     if (verdict == VERDICT_OK || verdict == VERDICT_ANY_NODE)
         verdict = volume_binding_filter(cycle, node);
     gboolean failed = verdict == VERDICT_ERROR;
-    const Volume *found = failed ? NULL : found_by_scheduler(self, cycle, claim_of(self)->meta.key);
+    const Volume *found =
+        failed ? NULL : found_by_scheduler(self, cycle, suite_pv_matching_claim_of(self)->meta.key);
     expect_volume(self, failed, with_its_own_name(self, found));
     json_decref(pod);
 }
@@ -294,7 +295,7 @@ run_satisfies(Case *self)
     const json_t *manifest = case_get(self, "args.volume");
     Object *volume = case_object(
         self, manifest != NULL ? manifest : case_get(self, "initial.volume"), KIND_VOLUME);
-    const char *mismatch = volume_mismatch(claim_of(self), VOLUME(volume),
+    const char *mismatch = volume_mismatch(suite_pv_matching_claim_of(self), VOLUME(volume),
                                            case_gate(self, "VolumeAttributesClass", FALSE),
                                            objects_strings(self->objects));
 
@@ -319,7 +320,7 @@ run_node_affinity(Case *self)
 static void
 run_delay(Case *self)
 {
-    const char *name = claim_class(claim_of(self));
+    const char *name = claim_class(suite_pv_matching_claim_of(self));
     gboolean delays = FALSE, has_no_mode = FALSE;
     const json_t *manifest;
     size_t i;
@@ -338,7 +339,7 @@ run_delay(Case *self)
 static void
 run_has_class(Case *self)
 {
-    const Claim *claim = claim_of(self);
+    const Claim *claim = suite_pv_matching_claim_of(self);
 
     expect_flag(self, "expected.has_class",
                 claim->class_name != NULL ||

@@ -21,13 +21,13 @@ set_of(Case *self)
 }
 
 static Pod *
-pod_of(Case *self)
+suite_stateful_set_pod_of(Case *self)
 {
     return POD(case_object(self, case_get(self, "args.pod"), KIND_POD));
 }
 
 static Object *
-claim_of(Case *self, const char *path)
+suite_stateful_set_claim_of(Case *self, const char *path)
 {
     return case_object(self, case_get(self, path), KIND_CLAIM);
 }
@@ -37,7 +37,7 @@ static ClaimOwners
 owners_of(Case *self)
 {
     const StatefulSet *set = set_of(self);
-    const Pod *pod = pod_of(self);
+    const Pod *pod = suite_stateful_set_pod_of(self);
     ObjectKey *key = stateful_pod_key_of(self->objects, set, pod);
     int64_t position = stateful_position(set, key);
 
@@ -113,11 +113,11 @@ run_matches_ref(Case *self)
 static void
 run_has_owner_ref(Case *self)
 {
-    const Object *owner = claim_of(self, "args.owner");
+    const Object *owner = suite_stateful_set_claim_of(self, "args.owner");
 
     case_known(self, "args", "owner", "target");
     case_expect_flag(self, "expected.result",
-                     object_is_owned_by(claim_of(self, "args.target"), owner));
+                     object_is_owned_by(suite_stateful_set_claim_of(self, "args.target"), owner));
 }
 
 static void
@@ -126,8 +126,9 @@ run_has_stale_owner_ref(Case *self)
     OwnerName name = name_of(self, case_get(self, "args.obj"));
 
     case_known(self, "args", "gvk", "obj", "target");
-    case_expect_flag(self, "expected.result",
-                     claim_has_stale_owner(claim_of(self, "args.target"), &name));
+    case_expect_flag(
+        self, "expected.result",
+        claim_has_stale_owner(suite_stateful_set_claim_of(self, "args.target"), &name));
 }
 
 static void
@@ -135,8 +136,9 @@ run_has_unexpected_controller(Case *self)
 {
     ClaimOwners owners = owners_of(self);
 
-    case_expect_flag(self, "expected.result",
-                     claim_has_other_controller(claim_of(self, "args.claim"), &owners));
+    case_expect_flag(
+        self, "expected.result",
+        claim_has_other_controller(suite_stateful_set_claim_of(self, "args.claim"), &owners));
 }
 
 static void
@@ -144,8 +146,9 @@ run_has_non_controller_owner(Case *self)
 {
     ClaimOwners owners = owners_of(self);
 
-    case_expect_flag(self, "expected.result",
-                     claim_has_weak_owner(claim_of(self, "args.claim"), &owners));
+    case_expect_flag(
+        self, "expected.result",
+        claim_has_weak_owner(suite_stateful_set_claim_of(self, "args.claim"), &owners));
 }
 
 static void
@@ -153,12 +156,13 @@ run_is_claim_owner_up_to_date(Case *self)
 {
     ClaimOwners owners = owners_of(self);
 
-    case_expect_flag(self, "expected.result",
-                     claim_owners_are_right(claim_of(self, "args.claim"), &owners));
+    case_expect_flag(
+        self, "expected.result",
+        claim_owners_are_right(suite_stateful_set_claim_of(self, "args.claim"), &owners));
 }
 
 static void
-expect_object(Case *self, const char *path, Object *found, ObjectKind kind)
+suite_stateful_set_expect_object(Case *self, const char *path, Object *found, ObjectKind kind)
 {
     json_t *wanted = case_comparable(self, case_object(self, case_get(self, path), kind));
     json_t *is = case_comparable(self, found);
@@ -172,17 +176,17 @@ static void
 run_update_claim_owner_refs(Case *self)
 {
     ClaimOwners owners = owners_of(self);
-    Object *claim = claim_of(self, "args.claim");
+    Object *claim = suite_stateful_set_claim_of(self, "args.claim");
 
     claim_edit_owners(claim, &owners);
-    expect_object(self, "expected.claim", claim, KIND_CLAIM);
+    suite_stateful_set_expect_object(self, "expected.claim", claim, KIND_CLAIM);
 }
 
 static void
 run_claims_of_pod(Case *self)
 {
     const StatefulSet *set = set_of(self);
-    const Pod *pod = pod_of(self);
+    const Pod *pod = suite_stateful_set_pod_of(self);
     ObjectKey *key = stateful_pod_key_of(self->objects, set, pod);
     unsigned n = set->claim_templates == NULL ? 0 : set->claim_templates->n_items;
 
@@ -194,7 +198,7 @@ run_claims_of_pod(Case *self)
         g_autofree char *path = g_strdup_printf("expected.claims.%s", object_name(&template->meta));
         Object *claim =
             stateful_claim_new(set, template, stateful_claim_key(self->objects, template, key));
-        expect_object(self, path, claim, KIND_CLAIM);
+        suite_stateful_set_expect_object(self, path, claim, KIND_CLAIM);
         object_unref(claim);
     }
 }
@@ -203,22 +207,23 @@ static void
 run_pod_volumes_match(Case *self)
 {
     case_known(self, "args", "pod", "set");
-    case_expect_flag(self, "expected.result",
-                     stateful_volumes_match(self->objects, set_of(self), pod_of(self)));
+    case_expect_flag(
+        self, "expected.result",
+        stateful_volumes_match(self->objects, set_of(self), suite_stateful_set_pod_of(self)));
 }
 
 static void
 run_update_pod_volumes(Case *self)
 {
     const StatefulSet *set = set_of(self);
-    Pod *pod = pod_of(self);
+    Pod *pod = suite_stateful_set_pod_of(self);
     PodVolumes *volumes = stateful_pod_volumes(
         self->objects, set, stateful_pod_key_of(self->objects, set, pod), pod->spec, pod->volumes);
 
     case_known(self, "args", "pod", "set");
     pod_set_spec(pod, pod->spec, volumes);
     pod_volumes_unref(volumes);
-    expect_object(self, "expected.pod", &pod->meta, KIND_POD);
+    suite_stateful_set_expect_object(self, "expected.pod", &pod->meta, KIND_POD);
 }
 
 /* ---- Plans of one pod ----
@@ -257,7 +262,7 @@ typedef struct {
     json_t *writes; /* as in "expected.api" */
     json_t *errors; /* "inject.api_answers" that are still to come */
     size_t at;      /* entries of "expected.api" that are over */
-} Replay;
+} StatefulSetReplay;
 
 static int
 find_call(const char *name)
@@ -283,7 +288,7 @@ put_into_cache(Case *self, Object *object, ObjectKey *stored_as)
 
 /* Carries the answers to reads up to the next write into the caches. */
 static void
-read_on(Replay *replay)
+read_on(StatefulSetReplay *replay)
 {
     Case *self = replay->self;
     const json_t *api = case_get(self, "expected.api");
@@ -309,7 +314,7 @@ read_on(Replay *replay)
 
 /* The recorded errors have no kind. A write that is tried again met a conflict. */
 static ApiCode
-code_of_error(const Replay *replay, const json_t *error, const char *call)
+code_of_error(const StatefulSetReplay *replay, const json_t *error, const char *call)
 {
     const json_t *api = case_get(replay->self, "expected.api");
 
@@ -326,7 +331,7 @@ code_of_error(const Replay *replay, const json_t *error, const char *call)
 
 /* Takes the error of the call out of the list. Returns: (nullable) (owned) */
 static json_t *
-take_error(Replay *replay, const char *call, const char *name)
+take_error(StatefulSetReplay *replay, const char *call, const char *name)
 {
     const json_t *item;
     size_t i;
@@ -344,9 +349,9 @@ take_error(Replay *replay, const char *call, const char *name)
 }
 
 static ApiCode
-answer_call(void *data, const ApiRequest *request, GString *message)
+suite_stateful_set_answer_call(void *data, const ApiRequest *request, GString *message)
 {
-    Replay *replay = data;
+    StatefulSetReplay *replay = data;
     Case *self = replay->self;
     unsigned i = 0;
 
@@ -374,7 +379,7 @@ answer_call(void *data, const ApiRequest *request, GString *message)
 
 /* The uids that a case does not tell are ours. */
 static void
-expect_writes(Case *self, const Replay *replay)
+expect_writes(Case *self, const StatefulSetReplay *replay)
 {
     json_t *wanted = json_array();
     const json_t *entry;
@@ -400,9 +405,9 @@ expect_writes(Case *self, const Replay *replay)
 }
 
 static void
-set_up(Case *self, Replay *replay)
+suite_stateful_set_up(Case *self, StatefulSetReplay *replay)
 {
-    *replay = (Replay){
+    *replay = (StatefulSetReplay){
         .self = self,
         .writes = json_array(),
         .errors = json_deep_copy(case_get(self, "inject.api_answers")),
@@ -413,11 +418,11 @@ set_up(Case *self, Replay *replay)
         case_fail(self, "StatefulSetAutoDeletePVC cannot be off: it is locked in 1.32");
     case_world_new(self, &set_world);
     case_start(self, &set_world);
-    api_server_set_fault(self->api, answer_call, replay);
+    api_server_set_fault(self->api, suite_stateful_set_answer_call, replay);
 }
 
 static void
-tear_down(Replay *replay)
+suite_stateful_set_tear_down(StatefulSetReplay *replay)
 {
     json_decref(replay->writes);
     json_decref(replay->errors);
@@ -427,10 +432,10 @@ static void
 run_item(Case *self, ItemAction action)
 {
     const StatefulSet *set = set_of(self);
-    Pod *pod = pod_of(self);
-    Replay replay;
+    Pod *pod = suite_stateful_set_pod_of(self);
+    StatefulSetReplay replay;
 
-    set_up(self, &replay);
+    suite_stateful_set_up(self, &replay);
     const StatefulSetController *controller = case_model(self, &stateful_set_controller_class);
     if (action != ITEM_CREATE)
         put_into_cache(self, &pod->meta, stateful_pod_key_of(self->objects, set, pod));
@@ -440,7 +445,7 @@ run_item(Case *self, ItemAction action)
     case_run_start(self, &start);
     case_expect_error(self, "expected.error");
     expect_writes(self, &replay);
-    tear_down(&replay);
+    suite_stateful_set_tear_down(&replay);
 }
 
 static void
@@ -475,32 +480,32 @@ run_update_claims(Case *self)
 
 /* Questions that read the cache; they cannot fail. */
 static void
-ask(Case *self, gboolean is_about_stale)
+suite_stateful_set_ask(Case *self, gboolean is_about_stale)
 {
     const StatefulSet *set = set_of(self);
-    const Pod *pod = pod_of(self);
-    Replay replay;
+    const Pod *pod = suite_stateful_set_pod_of(self);
+    StatefulSetReplay replay;
 
-    set_up(self, &replay);
+    suite_stateful_set_up(self, &replay);
     const StatefulSetController *controller = case_model(self, &stateful_set_controller_class);
     read_on(&replay);
     case_expect_flag(self, "expected.result",
                      is_about_stale ? stateful_has_stale_claim(controller, set, &pod->meta)
                                     : stateful_claims_are_right(controller, set, pod));
     case_expect_flag(self, "expected.error", FALSE);
-    tear_down(&replay);
+    suite_stateful_set_tear_down(&replay);
 }
 
 static void
 run_claims_match(Case *self)
 {
-    ask(self, FALSE);
+    suite_stateful_set_ask(self, FALSE);
 }
 
 static void
 run_claim_is_stale(Case *self)
 {
-    ask(self, TRUE);
+    suite_stateful_set_ask(self, TRUE);
 }
 
 static const Act stateful_set_acts[] = {

@@ -23,10 +23,10 @@ typedef struct {
     const json_t *capacity; /* nested by the values of the segment's keys */
     json_t *counts;         /* as soon as all is known, before anything is done about it */
     json_t *updates;        /* name of an object: how often anybody changed it */
-} World;
+} StorageCapacityWorld;
 
 static Capacity *
-capacity_of(const World *world)
+capacity_of(const StorageCapacityWorld *world)
 {
     ExternalProvisioner *provisioner =
         cluster_model(world->self->cluster, &external_provisioner_class, world->driver_name);
@@ -37,7 +37,7 @@ capacity_of(const World *world)
 /* ---- The driver ---- */
 
 static void
-see_counts(World *world)
+see_counts(StorageCapacityWorld *world)
 {
     const Capacity *capacity = capacity_of(world);
     json_int_t goal = 0, current = 0;
@@ -59,7 +59,7 @@ see_counts(World *world)
 static void
 write_seen(void *data, const Object *before, const Object *after)
 {
-    World *world = data;
+    StorageCapacityWorld *world = data;
 
     see_counts(world);
     if (before == NULL || after == NULL)
@@ -70,9 +70,12 @@ write_seen(void *data, const Object *before, const Object *after)
 }
 
 static void
-answer(void *data, unsigned number, const CsiRequest *request, CsiResponse *response)
+suite_storage_capacity_answer(void *data,
+                              unsigned number,
+                              const CsiRequest *request,
+                              CsiResponse *response)
 {
-    World *world = data;
+    StorageCapacityWorld *world = data;
     const json_t *place = world->capacity;
     const StringMap *segment = request->n_requisite > 0 ? request->requisite[0] : NULL;
     const char *multiplier = string_map_get(request->parameters, "multiplier");
@@ -165,7 +168,7 @@ class_object(Case *self, const json_t *told)
 }
 
 static void
-commit(Case *self, ApiVerb verb, const Object *object)
+suite_storage_capacity_commit(Case *self, ApiVerb verb, const Object *object)
 {
     ApiRequest request = {
         .verb = verb, .key = (ObjectKey *)object->key, .object = object, .grace_s = -1};
@@ -176,7 +179,10 @@ commit(Case *self, ApiVerb verb, const Object *object)
 
 /* A node, and what the driver says of it, for each segment. */
 static void
-add_node(Case *self, const char *name, const json_t *labels, const json_t *topology_keys)
+suite_storage_capacity_add_node(Case *self,
+                                const char *name,
+                                const json_t *labels,
+                                const json_t *topology_keys)
 {
     const char *driver = case_string(self, "config.driver");
     json_t *node = json_pack("{s:{s:s, s:O?}}", "metadata", "name", name, "labels", labels);
@@ -184,8 +190,8 @@ add_node(Case *self, const char *name, const json_t *labels, const json_t *topol
                                  "spec", "drivers", "name", driver == NULL ? DRIVER : driver,
                                  "nodeID", name, "topologyKeys", topology_keys);
 
-    commit(self, API_CREATE, case_object(self, node, KIND_NODE));
-    commit(self, API_CREATE, case_object(self, csi_node, KIND_CSI_NODE));
+    suite_storage_capacity_commit(self, API_CREATE, case_object(self, node, KIND_NODE));
+    suite_storage_capacity_commit(self, API_CREATE, case_object(self, csi_node, KIND_CSI_NODE));
     json_decref(node);
     json_decref(csi_node);
 }
@@ -196,7 +202,7 @@ remove_all(Case *self, ObjectKind kind)
     for (uint32_t slot = 0; slot < objects_n_keys(self->objects, kind); slot++) {
         const Object *object = api_server_get(self->api, objects_key_at(self->objects, kind, slot));
         if (object != NULL)
-            commit(self, API_DELETE, object);
+            suite_storage_capacity_commit(self, API_DELETE, object);
     }
 }
 
@@ -212,7 +218,7 @@ add_segments(Case *self, const json_t *segments, const char *prefix)
         const char *key;
         json_object_foreach((json_t *)segment, key, value)
             json_array_append_new(keys, json_string(key));
-        add_node(self, name, segment, keys);
+        suite_storage_capacity_add_node(self, name, segment, keys);
         json_decref(keys);
     }
 }
@@ -220,7 +226,7 @@ add_segments(Case *self, const json_t *segments, const char *prefix)
 /* ---- The world ---- */
 
 static void *
-options_of(void *data, const ProcessClass *class)
+suite_storage_capacity_options_of(void *data, const ProcessClass *class)
 {
     Case *self = data;
     ExternalProvisionerOptions *options;
@@ -239,23 +245,23 @@ options_of(void *data, const ProcessClass *class)
 }
 
 static void
-world_begin(World *world, Case *self)
+suite_storage_capacity_world_begin(StorageCapacityWorld *world, Case *self)
 {
     static const WorldOptions options = {.only = &external_provisioner_class, .live = TRUE};
     NodePluginOptions plugin = {.preregistered = TRUE};
     ScriptOptions script = {
         .plugin = CSI_PLUGIN_CONTROLLER_SERVICE | CSI_PLUGIN_VOLUME_ACCESSIBILITY_CONSTRAINTS,
         .controller = CSI_CONTROLLER_CREATE_DELETE_VOLUME | CSI_CONTROLLER_GET_CAPACITY,
-        .answer = answer,
+        .answer = suite_storage_capacity_answer,
         .data = world,
     };
     const char *driver = case_string(self, "config.driver");
     const json_t *item;
     size_t i;
 
-    *world = (World){.self = self,
-                     .capacity = case_get(self, "initial.driver_capacity_by_layer"),
-                     .updates = json_object()};
+    *world = (StorageCapacityWorld){.self = self,
+                                    .capacity = case_get(self, "initial.driver_capacity_by_layer"),
+                                    .updates = json_object()};
     world->driver_name = driver == NULL ? DRIVER : driver;
     case_world_new(self, &options);
     json_array_foreach(case_get(self, "initial.classes"), i, item)
@@ -265,11 +271,11 @@ world_begin(World *world, Case *self)
     add_segments(self, case_get(self, "initial.segments"), "first");
     world->driver = script_driver_new(self, world->driver_name, &script);
     cluster_add_driver(self->cluster, script_driver_base(world->driver), world->driver_name,
-                       &plugin, options_of, self);
+                       &plugin, suite_storage_capacity_options_of, self);
 }
 
 static void
-world_start(World *world)
+suite_storage_capacity_world_start(StorageCapacityWorld *world)
 {
     static const WorldOptions options = {.only = &external_provisioner_class, .live = TRUE};
 
@@ -281,7 +287,7 @@ world_start(World *world)
 }
 
 static void
-world_end(World *world)
+suite_storage_capacity_world_end(StorageCapacityWorld *world)
 {
     cluster_free(world->self->cluster);
     world->self->cluster = NULL;
@@ -313,7 +319,7 @@ topology_json(const StorageCapacity *object)
 
 /* Returns: (owned): as the cases tell it */
 static json_t *
-told_object(const World *world, const Object *object)
+told_object(const StorageCapacityWorld *world, const Object *object)
 {
     const StorageCapacity *capacity = (const StorageCapacity *)object;
     const OwnerReference *owner = object_controller(object);
@@ -329,7 +335,7 @@ told_object(const World *world, const Object *object)
 }
 
 static gboolean
-is_told(const json_t *wanted, const json_t *found)
+suite_storage_capacity_is_told(const json_t *wanted, const json_t *found)
 {
     const char *key;
     json_t *value;
@@ -348,7 +354,7 @@ is_told(const json_t *wanted, const json_t *found)
 
 /* A set. Objects that the case began with are told by uid, too, which is their name here. */
 static void
-expect_objects(const World *world, const json_t *expected)
+expect_objects(const StorageCapacityWorld *world, const json_t *expected)
 {
     Case *self = world->self;
     json_t *found = json_array();
@@ -364,7 +370,8 @@ expect_objects(const World *world, const json_t *expected)
     for (size_t i = 0; i < json_array_size(expected) && same; i++) {
         gboolean is_there = FALSE;
         for (size_t k = 0; k < json_array_size(found); k++)
-            is_there |= is_told(json_array_get(expected, i), json_array_get(found, k));
+            is_there |= suite_storage_capacity_is_told(json_array_get(expected, i),
+                                                       json_array_get(found, k));
         same = is_there;
     }
     if (!same)
@@ -382,7 +389,7 @@ change_classes(Case *self, const json_t *classes)
 
     remove_all(self, KIND_STORAGE_CLASS);
     json_array_foreach(classes, i, item)
-        commit(self, API_CREATE, class_object(self, item));
+        suite_storage_capacity_commit(self, API_CREATE, class_object(self, item));
 }
 
 static const json_t *
@@ -412,8 +419,8 @@ put_object(Case *self, const json_t *told, const Object *before)
                         json_string(before != NULL ? before->key->namespace : "default"));
     json_object_set_new(metadata, "ownerReferences",
                         owners_json(case_string(self, "config.owner")));
-    commit(self, before != NULL ? API_UPDATE : API_CREATE,
-           case_object(self, manifest, KIND_STORAGE_CAPACITY));
+    suite_storage_capacity_commit(self, before != NULL ? API_UPDATE : API_CREATE,
+                                  case_object(self, manifest, KIND_STORAGE_CAPACITY));
     json_decref(manifest);
 }
 
@@ -436,7 +443,7 @@ change_objects(Case *self, const json_t *told)
         const Object *object = api_server_get(self->api, key);
         g_hash_table_insert(made, uid, (void *)object);
         if (object != NULL && find_uid(told, uid) == NULL)
-            commit(self, API_DELETE, object);
+            suite_storage_capacity_commit(self, API_DELETE, object);
     }
     json_array_foreach(told, i, item) {
         const char *uid = json_path_string(item, "metadata.uid");
@@ -446,7 +453,7 @@ change_objects(Case *self, const json_t *told)
 }
 
 static void
-do_step(World *world, const json_t *step, unsigned number)
+do_step(StorageCapacityWorld *world, const json_t *step, unsigned number)
 {
     Case *self = world->self;
     gboolean polls = json_object_get(step, "driver_capacity_after") != NULL;
@@ -484,19 +491,19 @@ count_managed(Case *self)
 static void
 run_controller(Case *self)
 {
-    World world;
+    StorageCapacityWorld world;
     const json_t *step;
     size_t i;
 
-    world_begin(&world, self);
-    world_start(&world);
+    suite_storage_capacity_world_begin(&world, self);
+    suite_storage_capacity_world_start(&world);
     case_expect_json(self, "counts", case_get(self, "expected.counts_after_prepare"), world.counts);
     expect_objects(&world, case_get(self, "expected.objects"));
     json_array_foreach(case_get(self, "steps"), i, step)
         do_step(&world, step, (unsigned)i);
     if (count_managed(self) != json_integer_value(case_get(self, "expected.final_managed_count")))
         case_fail(self, "%d objects are managed at the end", (int)count_managed(self));
-    world_end(&world);
+    suite_storage_capacity_world_end(&world);
 }
 
 /* "[layer0: foo layer1: X]" */
@@ -550,12 +557,12 @@ expect_queued(Case *self, const json_t *found)
 static void
 run_refresh(Case *self)
 {
-    World world;
+    StorageCapacityWorld world;
     const char *class_name = case_string(self, "args.class");
     g_autoptr(StringMap) segment = script_map(self, case_get(self, "args.topology"));
 
-    world_begin(&world, self);
-    world_start(&world);
+    suite_storage_capacity_world_begin(&world, self);
+    suite_storage_capacity_world_start(&world);
     Capacity *capacity = capacity_of(&world);
     capacity_hold(capacity);
     if (class_name != NULL)
@@ -570,7 +577,7 @@ run_refresh(Case *self)
     json_t *found = queued_items(capacity);
     expect_queued(self, found);
     json_decref(found);
-    world_end(&world);
+    suite_storage_capacity_world_end(&world);
 }
 
 static void
@@ -590,9 +597,9 @@ add_told_node(Case *self, const json_t *told)
     json_t *csi_node =
         json_pack("{s:{s:s}, s:{s:o}}", "metadata", "name", name, "spec", "drivers", drivers);
     if (json_is_true(json_object_get(told, "node_object")))
-        commit(self, API_CREATE, case_object(self, node, KIND_NODE));
+        suite_storage_capacity_commit(self, API_CREATE, case_object(self, node, KIND_NODE));
     if (json_is_true(json_object_get(told, "csinode_object")))
-        commit(self, API_CREATE, case_object(self, csi_node, KIND_CSI_NODE));
+        suite_storage_capacity_commit(self, API_CREATE, case_object(self, csi_node, KIND_CSI_NODE));
     json_decref(node);
     json_decref(csi_node);
 }
@@ -600,22 +607,22 @@ add_told_node(Case *self, const json_t *told)
 static void
 run_segments(Case *self)
 {
-    World world;
+    StorageCapacityWorld world;
     json_t *found = json_array();
     const json_t *told;
     size_t i;
 
-    world_begin(&world, self);
+    suite_storage_capacity_world_begin(&world, self);
     json_array_foreach(case_get(self, "initial.nodes"), i, told)
         add_told_node(self, told);
-    world_start(&world);
+    suite_storage_capacity_world_start(&world);
     const TopologyTerms *segments = capacity_segments(capacity_of(&world));
     for (unsigned k = 0; k < segments->n_terms; k++)
         if (segments->terms[k].n_nodes > 0)
             json_array_append_new(found, script_map_json(segments->terms[k].segment));
     case_expect_json(self, "segments", case_get(self, "expected.segments"), found);
     json_decref(found);
-    world_end(&world);
+    suite_storage_capacity_world_end(&world);
 }
 
 static void

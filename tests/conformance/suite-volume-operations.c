@@ -29,7 +29,7 @@ expect_flag(Case *self, const char *path, gboolean found)
 }
 
 static void
-expect_text(Case *self, const char *path, const char *found)
+suite_volume_operations_expect_text(Case *self, const char *path, const char *found)
 {
     const char *expected = case_string(self, path);
 
@@ -54,7 +54,9 @@ decide_to_go_on(const void *self, Plan *plan)
 }
 
 static OperationAnswer
-start(Operations *operations, AttachDetachController *controller, OperationKey key)
+suite_volume_operations_start(Operations *operations,
+                              AttachDetachController *controller,
+                              OperationKey key)
 {
     return operations_start(
         operations, key,
@@ -76,7 +78,7 @@ controller_start(Case *self)
 
 /* "... with key: volume+pod (names), ..." */
 static OperationKey
-key_of(Case *self, const json_t *step)
+suite_volume_operations_key_of(Case *self, const json_t *step)
 {
     static const char mark[] = "with key: ";
     const char *text = json_is_string(step) ? strstr(json_string_value(step), mark) : NULL;
@@ -107,9 +109,12 @@ run_key_concurrency(Case *self)
     const char *then = json_string_value(json_array_get(case_get(self, "then"), 0));
     gboolean is_refused = then != NULL && strstr(then, "refused") != NULL;
 
-    if (start(operations, controller, key_of(self, json_array_get(steps, 0))) != OPERATION_STARTED)
+    if (suite_volume_operations_start(
+            operations, controller,
+            suite_volume_operations_key_of(self, json_array_get(steps, 0))) != OPERATION_STARTED)
         case_fail(self, "the first one is refused");
-    OperationAnswer answer = start(operations, controller, key_of(self, json_array_get(steps, 1)));
+    OperationAnswer answer = suite_volume_operations_start(
+        operations, controller, suite_volume_operations_key_of(self, json_array_get(steps, 1)));
     if (answer != (is_refused ? OPERATION_RUNNING : OPERATION_STARTED))
         case_fail(self, "the second one: %d", (int)answer);
     plans_abandon(&controller->base);
@@ -152,8 +157,9 @@ run_attaches(Case *self)
     for (unsigned i = 0; i < N_AT_ONCE; i++) {
         g_autofree char *name = g_strdup_printf("node-%u", says(self, "different node") ? i : 0);
         AttachPair *pair = adc_pair(volume, adc_node(controller, word(self, name)));
-        n += start(operations, controller,
-                   is_detach ? adc_detach_key(pair) : adc_attach_key(pair)) == OPERATION_STARTED;
+        n += suite_volume_operations_start(operations, controller,
+                                           is_detach ? adc_detach_key(pair)
+                                                     : adc_attach_key(pair)) == OPERATION_STARTED;
     }
     plans_abandon(&controller->base);
     expect_running(self, n);
@@ -168,7 +174,8 @@ run_verifications(Case *self)
     unsigned n = 0;
 
     for (unsigned i = 0; i < N_AT_ONCE; i++)
-        n += start(operations, controller, (OperationKey){0}) == OPERATION_STARTED;
+        n += suite_volume_operations_start(operations, controller, (OperationKey){0}) ==
+             OPERATION_STARTED;
     plans_abandon(&controller->base);
     expect_running(self, n);
 }
@@ -192,7 +199,7 @@ kubelet_options(void *data, const ProcessClass *class)
 }
 
 static void *
-no_options(void *data, const ProcessClass *class)
+suite_volume_operations_no_options(void *data, const ProcessClass *class)
 {
     (void)data, (void)class;
     return NULL;
@@ -207,7 +214,10 @@ has_driver_error(const Case *self, const char *what)
 }
 
 static void
-answer(void *data, unsigned number, const CsiRequest *request, CsiResponse *response)
+suite_volume_operations_answer(void *data,
+                               unsigned number,
+                               const CsiRequest *request,
+                               CsiResponse *response)
 {
     const Case *self = data;
 
@@ -254,14 +264,14 @@ node_start(KubeletWorld *node, Case *self, Object *pv, const char *plugin)
 {
     const NodePluginOptions options = {.preregistered = TRUE};
     const WorldOptions world = {.only = &kubelet_class, .live = TRUE};
-    const ScriptOptions script = {.answer = answer, .data = self};
+    const ScriptOptions script = {.answer = suite_volume_operations_answer, .data = self};
     const VolumeSource source = {.plugin = word(self, plugin)};
 
     *node = (KubeletWorld){.self = self};
     case_world_new(self, &world);
     node->driver = script_driver_new(self, DRIVER, &script);
     cluster_add_driver(self->cluster, script_driver_base(node->driver), word(self, DRIVER),
-                       &options, no_options, self);
+                       &options, suite_volume_operations_no_options, self);
     cluster_add_node(self->cluster, word(self, NODE_NAME), kubelet_options, self);
     case_start(self, &world);
     node->kubelet = cluster_model(self->cluster, &kubelet_class, NODE_NAME);
@@ -385,7 +395,7 @@ run_executor(Case *self)
 /* ---- Expansion on the node ---- */
 
 static int64_t
-bytes_of(const char *text)
+suite_volume_operations_bytes_of(const char *text)
 {
     int64_t bytes = 0;
 
@@ -432,9 +442,10 @@ expect_expansion(KubeletWorld *node, const Claim *claim)
     expect_flag(self, "expected.recorded_final_error", node->volume.failed_finally);
     expect_flag(self, "expected.return", node->volume.actual_bytes >= node->volume.desired_bytes);
     if (case_get(self, "expected.resize_status") != NULL)
-        expect_text(self, "expected.resize_status", claim->resize_status);
+        suite_volume_operations_expect_text(self, "expected.resize_status", claim->resize_status);
     if (case_get(self, "expected.status_size") != NULL &&
-        bytes_of(case_string(self, "expected.status_size")) != claim->capacity_bytes)
+        suite_volume_operations_bytes_of(case_string(self, "expected.status_size")) !=
+            claim->capacity_bytes)
         case_fail(self, "size %" G_GINT64_FORMAT, claim->capacity_bytes);
 }
 
@@ -457,8 +468,10 @@ expand_on_node(Case *self, OperationName doing)
     node_start(&node, self, pv, "csi");
     case_import_object(self, pv, CASE_API);
     case_import_object(self, claim, CASE_API);
-    node.volume.desired_bytes = bytes_of(case_string(self, "initial.desired_size"));
-    node.volume.actual_bytes = bytes_of(case_string(self, "initial.actual_size"));
+    node.volume.desired_bytes =
+        suite_volume_operations_bytes_of(case_string(self, "initial.desired_size"));
+    node.volume.actual_bytes =
+        suite_volume_operations_bytes_of(case_string(self, "initial.actual_size"));
     /* Where the size that is there is the one that is wanted, "return" must still tell whether
      * anybody said so. */
     if (node.volume.actual_bytes == node.volume.desired_bytes)
@@ -642,7 +655,7 @@ decide_expansion(const void *component, Plan *plan)
 }
 
 static void
-read_volume(const void *component, Plan *plan)
+suite_volume_operations_read_volume(const void *component, Plan *plan)
 {
     (void)component;
     plan_get(plan, plan_key(plan), PLAN_DECIDE);
@@ -690,15 +703,15 @@ run_expand_and_recover(Case *self)
     VOLUME(volume)->claim_ref.claim = claim->key;
     case_import_object(self, claim, CASE_API | CASE_INFORMER);
     case_import_object(self, volume, CASE_API | CASE_INFORMER);
-    case_run_plan(self, case_model(self, &expand_controller_class), read_volume,
-                  (ObjectKey *)volume->key);
+    case_run_plan(self, case_model(self, &expand_controller_class),
+                  suite_volume_operations_read_volume, (ObjectKey *)volume->key);
 
     const Claim *found = CLAIM_CONST(api_server_get(self->api, claim->key));
     char buffer[32];
-    expect_text(self, "expected.resize_status", found->resize_status);
+    suite_volume_operations_expect_text(self, "expected.resize_status", found->resize_status);
     if (found->allocated_bytes > 0)
-        expect_text(self, "expected.allocated",
-                    quantity_format_decimal(found->allocated_bytes, buffer));
+        suite_volume_operations_expect_text(
+            self, "expected.allocated", quantity_format_decimal(found->allocated_bytes, buffer));
     expect_flag(self, "expected.resize_called", was_expanded(driver));
     if (!case_flag(self, "config.node_expansion"))
         case_fail(self, "a plugin that resizes file systems by itself");

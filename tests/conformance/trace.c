@@ -13,7 +13,7 @@ by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static char *set_text(const json_t *value);
+static char *trace_set_text(const json_t *value);
 
 static void
 append_set(GString *text, const json_t *list)
@@ -23,7 +23,7 @@ append_set(GString *text, const json_t *list)
     size_t i;
 
     json_array_foreach(list, i, item)
-        g_ptr_array_add(items, set_text(item));
+        g_ptr_array_add(items, trace_set_text(item));
     g_ptr_array_sort(items, by_text);
     for (unsigned k = 0; k < items->len; k++)
         g_string_append_printf(text, "%s%s", k == 0 ? "" : ",", (const char *)items->pdata[k]);
@@ -40,7 +40,7 @@ append_members(GString *text, const json_t *object)
         g_ptr_array_add(names, (void *)name);
     g_ptr_array_sort(names, by_text);
     for (unsigned i = 0; i < names->len; i++) {
-        g_autofree char *member = set_text(json_object_get(object, names->pdata[i]));
+        g_autofree char *member = trace_set_text(json_object_get(object, names->pdata[i]));
         g_string_append_printf(text, "%s%s:%s", i == 0 ? "" : ",", (const char *)names->pdata[i],
                                member);
     }
@@ -48,7 +48,7 @@ append_members(GString *text, const json_t *object)
 
 /* (owned): the same text for the same value, lists being sets. */
 static char *
-set_text(const json_t *value)
+trace_set_text(const json_t *value)
 {
     g_autoptr(GString) text = g_string_new(json_is_object(value) ? "{" : "[");
 
@@ -72,7 +72,7 @@ expect_answer(Case *self, size_t number, const json_t *step, const json_t *answe
     const json_t *expected = json_object_get(step, "returns"),
                  *error = json_object_get(step, "error");
     const char *call = json_path_string(step, "call");
-    g_autofree char *found_text = set_text(answer), *text = set_text(expected);
+    g_autofree char *found_text = trace_set_text(answer), *text = trace_set_text(expected);
 
     if (error != NULL && json_is_true(error) != failed)
         case_fail(self, "step %zu, %s: %s", number, call, failed ? "failed" : "did not fail");

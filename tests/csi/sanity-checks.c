@@ -223,7 +223,7 @@ create_with_bad_mutables(Sanity *self)
 }
 
 static void
-delete_volume(Sanity *self)
+sanity_checks_delete_volume(Sanity *self)
 {
     sanity_delete(self, sanity_create(self));
 }
@@ -286,7 +286,7 @@ attach_with_other_readonly(Sanity *self)
 }
 
 static void
-live(Sanity *self, unsigned n_attachments)
+sanity_checks_live(Sanity *self, unsigned n_attachments)
 {
     const char *volume = sanity_create(self);
 
@@ -299,13 +299,13 @@ live(Sanity *self, unsigned n_attachments)
 static void
 life_of_a_volume(Sanity *self)
 {
-    live(self, 1);
+    sanity_checks_live(self, 1);
 }
 
 static void
 life_of_a_volume_repeated(Sanity *self)
 {
-    live(self, self->back_end->n_repeats);
+    sanity_checks_live(self, self->back_end->n_repeats);
 }
 
 /* Snapshots */
@@ -452,7 +452,7 @@ expand_without_range(Sanity *self)
 }
 
 static void
-expand(Sanity *self, const char *volume)
+sanity_checks_expand(Sanity *self, const char *volume)
 {
     CsiRequest request = sanity_request(self, CSI_CONTROLLER_EXPAND_VOLUME, GIVES_CAPABILITY);
 
@@ -466,7 +466,7 @@ expand(Sanity *self, const char *volume)
 static void
 expand_volume(Sanity *self)
 {
-    expand(self, sanity_create(self));
+    sanity_checks_expand(self, sanity_create(self));
 }
 
 static void
@@ -580,10 +580,10 @@ grow_after_publish(Sanity *self)
 
     request.volume_id = sanity_create(self);
     if (expands && is_offline)
-        expand(self, request.volume_id);
+        sanity_checks_expand(self, request.volume_id);
     sanity_attach_and_publish(self, request.volume_id);
     if (expands && !is_offline)
-        expand(self, request.volume_id);
+        sanity_checks_expand(self, request.volume_id);
     request.required_bytes += self->back_end->expand_bytes;
     sanity_call(self, &request, CSI_OK);
 }
@@ -668,7 +668,7 @@ const SanityCheck sanity_checks[] = {
     {"SAN-5 bad mutable parameters", CREATES | MODIFIES, RUNS(create_with_bad_mutables)},
     {"SAN-6 no id", CREATES, ASKS(CSI_DELETE_VOLUME, 0, CSI_INVALID_ARGUMENT)},
     {"SAN-6 unknown id", CREATES, ASKS(CSI_DELETE_VOLUME, GIVES_UNKNOWN_VOLUME, CSI_OK)},
-    {"SAN-6 normal", CREATES, RUNS(delete_volume)},
+    {"SAN-6 normal", CREATES, RUNS(sanity_checks_delete_volume)},
     {"SAN-7 no id", CREATES, ASKS(CSI_VALIDATE_VOLUME_CAPABILITIES, GIVES_CAPABILITY, CSI_INVALID_ARGUMENT)},
     {"SAN-7 no capabilities", CREATES, RUNS(validate_without_capabilities)},
     {"SAN-7 confirmed", CREATES, RUNS(validate_confirms)},

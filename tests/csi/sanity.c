@@ -44,13 +44,13 @@ sanity_new_name(Sanity *self)
 }
 
 static const char *
-intern(Sanity *self, const char *text)
+sanity_intern(Sanity *self, const char *text)
 {
     return strings_intern(self->back_end->strings, text);
 }
 
 static const char *
-path_of(Sanity *self, const char *name)
+sanity_path_of(Sanity *self, const char *name)
 {
     return strings_internf(self->back_end->strings, "%s/%s", self->back_end->directory, name);
 }
@@ -72,7 +72,7 @@ give_source(Sanity *self, CsiRequest *request, unsigned gives)
         return;
     request->source_kind =
         (gives & GIVES_FROM_UNKNOWN_SNAPSHOT) != 0 ? CSI_SOURCE_SNAPSHOT : CSI_SOURCE_VOLUME;
-    request->source_id = intern(self, "sanity-unknown-source");
+    request->source_id = sanity_intern(self, "sanity-unknown-source");
 }
 
 CsiRequest
@@ -86,13 +86,13 @@ sanity_request(Sanity *self, CsiMethod method, unsigned gives)
     if ((gives & GIVES_NAME) != 0)
         request.name = sanity_new_name(self);
     if ((gives & GIVES_UNKNOWN_VOLUME) != 0)
-        request.volume_id = intern(self, "sanity-unknown-volume");
+        request.volume_id = sanity_intern(self, "sanity-unknown-volume");
     if ((gives & GIVES_UNKNOWN_SNAPSHOT) != 0)
-        request.snapshot_id = intern(self, "sanity-unknown-snapshot");
+        request.snapshot_id = sanity_intern(self, "sanity-unknown-snapshot");
     if ((gives & GIVES_UNKNOWN_GROUP) != 0)
         request.group_snapshot_id = strings_intern(self->back_end->strings, "sanity-unknown-group");
     if ((gives & GIVES_UNKNOWN_NODE) != 0)
-        request.node_id = intern(self, "sanity-unknown-node");
+        request.node_id = sanity_intern(self, "sanity-unknown-node");
     if ((gives & GIVES_NODE) != 0)
         request.node_id = self->node_id;
     if ((gives & GIVES_CAPABILITY) != 0) {
@@ -102,13 +102,13 @@ sanity_request(Sanity *self, CsiMethod method, unsigned gives)
     if ((gives & GIVES_SIZE) != 0)
         request.required_bytes = back_end->volume_bytes;
     if ((gives & GIVES_STAGING) != 0)
-        request.staging_path = path_of(self, "staging");
+        request.staging_path = sanity_path_of(self, "staging");
     if ((gives & GIVES_TARGET) != 0)
-        request.target_path = path_of(self, "target");
+        request.target_path = sanity_path_of(self, "target");
     if ((gives & GIVES_MUTABLE) != 0)
         request.mutable_parameters = back_end->mutable_parameters;
     if ((gives & GIVES_BAD_TOKEN) != 0)
-        request.starting_token = intern(self, "invalid-token");
+        request.starting_token = sanity_intern(self, "invalid-token");
     give_source(self, &request, gives);
     if (method == CSI_CREATE_VOLUME) {
         request.parameters = back_end->parameters;
@@ -130,11 +130,11 @@ note_undo(Sanity *self, const CsiRequest *done, const CsiResponse *response)
 
     if (done->method == CSI_CREATE_VOLUME) {
         undo.method = CSI_DELETE_VOLUME;
-        undo.volume_id = intern(self, response->volume_id);
+        undo.volume_id = sanity_intern(self, response->volume_id);
     } else if (done->method == CSI_CREATE_SNAPSHOT) {
         undo.method = CSI_DELETE_SNAPSHOT;
         undo.volume_id = NULL;
-        undo.snapshot_id = intern(self, response->snapshot_id);
+        undo.snapshot_id = sanity_intern(self, response->snapshot_id);
     } else if (done->method == CSI_CONTROLLER_PUBLISH_VOLUME)
         undo.method = CSI_CONTROLLER_UNPUBLISH_VOLUME;
     else if (done->method == CSI_NODE_STAGE_VOLUME)
@@ -212,7 +212,7 @@ sanity_create(Sanity *self)
         return NULL;
     sanity_expect(self, self->last->volume_id != NULL && self->last->volume_id[0] != '\0',
                   "CreateVolume returns an id");
-    return intern(self, self->last->volume_id);
+    return sanity_intern(self, self->last->volume_id);
 }
 
 const char *
@@ -226,7 +226,7 @@ sanity_snapshot(Sanity *self, const char *volume)
         return NULL;
     sanity_expect(self, self->last->snapshot_id != NULL && self->last->snapshot_id[0] != '\0',
                   "CreateSnapshot returns an id");
-    return intern(self, self->last->snapshot_id);
+    return sanity_intern(self, self->last->snapshot_id);
 }
 
 static void
@@ -335,7 +335,7 @@ look_around(Sanity *self)
     sanity_call(self, &request, CSI_OK);
     if (self->failed)
         return;
-    self->node_id = intern(self, self->last->node_id);
+    self->node_id = sanity_intern(self, self->last->node_id);
     self->max_volumes_per_node = self->last->max_volumes_per_node;
     if (self->last->n_accessible_topology > 0)
         self->topology = string_map_ref(self->last->accessible_topology[0]);
@@ -356,8 +356,8 @@ clean_up(Sanity *self)
     }
     if (back_end->remove_directory == NULL)
         return;
-    back_end->remove_directory(back_end->data, path_of(self, "target"));
-    back_end->remove_directory(back_end->data, path_of(self, "staging"));
+    back_end->remove_directory(back_end->data, sanity_path_of(self, "target"));
+    back_end->remove_directory(back_end->data, sanity_path_of(self, "staging"));
     back_end->remove_directory(back_end->data, back_end->directory);
 }
 

@@ -12,7 +12,10 @@
 const ModelClass *const model_classes[] = {&ephemeral_volume_class, NULL};
 
 static void
-no_fault(ApiParser *parser, const json_t *where, const char *message, const char *hint)
+ephemeral_volume_no_fault(ApiParser *parser,
+                          const json_t *where,
+                          const char *message,
+                          const char *hint)
 {
     (void)parser;
     (void)where;
@@ -36,7 +39,8 @@ pod_new(const StorageWorld *world, const char *name)
         "'accessModes': ['ReadWriteMany'], 'resources': {'requests': {'storage': '1Gi'}}}}}}]}}";
     g_autofree char *json = g_strdelimit(g_strdup(text), "'", '"');
     g_autoptr(GString) path = g_string_new(NULL);
-    ApiParser parser = {.objects = world->objects, .report = no_fault, .path = path};
+    ApiParser parser = {
+        .objects = world->objects, .report = ephemeral_volume_no_fault, .path = path};
     json_t *manifest = json_loads(json, 0, NULL);
 
     json_object_set_new(json_object_get(manifest, "metadata"), "name", json_string(name));

@@ -17,7 +17,7 @@ const ModelClass *const model_classes[] = {&expand_controller_class, NULL};
 #define GI(n) ((int64_t)(n) << 30)
 
 static gboolean
-bind_claim(Object *object, const void *data)
+expand_controller_bind_claim(Object *object, const void *data)
 {
     (void)data;
     CLAIM(object)->phase = CLAIM_BOUND;
@@ -26,7 +26,7 @@ bind_claim(Object *object, const void *data)
 }
 
 static gboolean
-set_request(Object *object, const void *bytes)
+expand_controller_set_request(Object *object, const void *bytes)
 {
     CLAIM(object)->request_bytes = *(const int64_t *)bytes;
     return TRUE;
@@ -66,11 +66,12 @@ bound_pair(StorageWorld *world, const char *volume_name)
 static void
 ask_for(StorageWorld *world, int64_t bytes)
 {
-    storage_world_patch(world, storage_world_claim_key(world, "c"), set_request, &bytes);
+    storage_world_patch(world, storage_world_claim_key(world, "c"), expand_controller_set_request,
+                        &bytes);
 }
 
 static void
-settle(StorageWorld *world)
+expand_controller_settle(StorageWorld *world)
 {
     storage_world_run(world, sim_now(world->sim) + SIM_SECOND);
 }
@@ -81,13 +82,14 @@ world_start_with(StorageWorld *world, const char *volume_name)
     storage_world_init(world, NULL);
     bound_pair(world, volume_name);
     storage_world_start(world);
-    storage_world_patch_status(world, storage_world_claim_key(world, "c"), bind_claim, NULL);
-    settle(world);
+    storage_world_patch_status(world, storage_world_claim_key(world, "c"),
+                               expand_controller_bind_claim, NULL);
+    expand_controller_settle(world);
     storage_world_log(world);
 }
 
 static void
-world_start(StorageWorld *world)
+expand_controller_world_start(StorageWorld *world)
 {
     world_start_with(world, "v");
 }
@@ -99,18 +101,18 @@ tells_that_another_expands(void **state)
     StorageWorld world;
 
     (void)state;
-    world_start(&world);
+    expand_controller_world_start(&world);
     g_autofree char *before = storage_world_events(&world);
     assert_string_equal(before, "");
     ask_for(&world, GI(2));
-    settle(&world);
+    expand_controller_settle(&world);
     g_autofree char *once = storage_world_events(&world);
     assert_string_equal(once, "Normal ExternalExpanding pvc/c");
     assert_string_equal(api_server_event(world.api, 0)->source, "volume_expand");
     assert_string_equal(api_server_event(world.api, 0)->message,
                         "waiting for an external controller to expand this PVC");
     ask_for(&world, GI(3));
-    settle(&world);
+    expand_controller_settle(&world);
     g_autofree char *twice = storage_world_events(&world);
     assert_string_equal(twice, "Normal ExternalExpanding pvc/c x2");
     storage_world_clear(&world);
@@ -124,11 +126,11 @@ volume_of_another_claim(void **state)
     const ObjectUid other = {1, 2};
 
     (void)state;
-    world_start(&world);
+    expand_controller_world_start(&world);
     storage_world_patch(&world, storage_world_volume_key(&world, "v"), set_claim_uid, &other);
-    settle(&world);
+    expand_controller_settle(&world);
     ask_for(&world, GI(2));
-    settle(&world);
+    expand_controller_settle(&world);
     g_autofree char *events = storage_world_events(&world);
     assert_string_equal(events, "");
     assert_true(api_server_n_requests(world.api, API_GET) > 3); /* retried from 5 ms on */
@@ -155,10 +157,10 @@ a_volume_that_cannot_be_read(void **state)
     unsigned n_refusals = 3;
 
     (void)state;
-    world_start(&world);
+    expand_controller_world_start(&world);
     api_server_set_fault(world.api, refuse_reads, &n_refusals);
     ask_for(&world, GI(2));
-    settle(&world);
+    expand_controller_settle(&world);
     g_autofree char *events = storage_world_events(&world);
     assert_string_equal(events, "Normal ExternalExpanding pvc/c");
     assert_int_equal(n_refusals, 0);
@@ -172,11 +174,11 @@ a_smaller_request(void **state)
     StorageWorld world;
 
     (void)state;
-    world_start(&world);
+    expand_controller_world_start(&world);
     ask_for(&world, GI(4));
-    settle(&world);
+    expand_controller_settle(&world);
     ask_for(&world, GI(3));
-    settle(&world);
+    expand_controller_settle(&world);
     g_autofree char *events = storage_world_events(&world);
     assert_string_equal(events, "Normal ExternalExpanding pvc/c");
     storage_world_clear(&world);
@@ -200,13 +202,13 @@ a_claim_without_a_volume(void **state)
     (void)state;
     world_start_with(&world, NULL);
     ask_for(&world, GI(2));
-    settle(&world);
+    expand_controller_settle(&world);
     g_autofree char *before = storage_world_events(&world);
     assert_string_equal(before, "");
     storage_world_patch(&world, storage_world_claim_key(&world, "c"), set_volume_name,
                         storage_world_intern(&world, "v"));
-    settle(&world);
-    settle(&world);
+    expand_controller_settle(&world);
+    expand_controller_settle(&world);
     g_autofree char *events = storage_world_events(&world);
     assert_string_equal(events, "Normal ExternalExpanding pvc/c");
     storage_world_clear(&world);
@@ -302,7 +304,7 @@ a_volume_of_its_own(void **state)
         storage_world_patch_status(&world, storage_world_claim_key(&world, "c"), set_resize_status,
                                    &status);
         storage_world_start(&world);
-        settle(&world);
+        expand_controller_settle(&world);
         const char *log = storage_world_log(&world);
         int64_t bytes = storage_world_stored_volume(&world, "v")->capacity_bytes;
         if (strcmp(log, row->log) != 0 || bytes != GI(row->grown_gib))

@@ -47,7 +47,7 @@ access_modes(void **state)
 /* ---- One attachment ---- */
 
 static gboolean
-remove_pv_protection(Object *object, const void *arg)
+external_attacher_remove_pv_protection(Object *object, const void *arg)
 {
     (void)arg;
     return object_remove_finalizer(object, FINALIZER_PV_PROTECTION);
@@ -71,7 +71,7 @@ publish_context(World *world, CsiModelledOptions *options)
 static void
 up_and_down(void **state)
 {
-    WorldOptions options = {.seed = 1, .driver = publish_context};
+    SidecarWorldOptions options = {.seed = 1, .driver = publish_context};
     g_autoptr(World) world = world_new(&options);
 
     (void)state;
@@ -106,7 +106,7 @@ up_and_down(void **state)
 static void
 deleted_before_it_began(void **state)
 {
-    WorldOptions options = {.seed = 1};
+    SidecarWorldOptions options = {.seed = 1};
     g_autoptr(World) world = world_new(&options);
 
     (void)state;
@@ -126,7 +126,7 @@ deleted_before_it_began(void **state)
 static void
 node_without_the_driver(void **state)
 {
-    WorldOptions options = {.seed = 1};
+    SidecarWorldOptions options = {.seed = 1};
     g_autoptr(World) world = world_new(&options);
 
     (void)state;
@@ -189,7 +189,7 @@ static void
 capabilities_shape_requests(void **state)
 {
     const typeof(request_cases[0]) *row = *state;
-    WorldOptions options = {
+    SidecarWorldOptions options = {
         .seed = 1, .driver = set_capabilities, .driver_arg = &row->capabilities};
     Published published = {0};
     CsiObserver observer = {.answered = see_publish, .data = &published};
@@ -233,7 +233,7 @@ fail_to_unpublish(World *world, CsiModelledOptions *options)
 static void
 publish_keeps_failing(void **state)
 {
-    WorldOptions options = {.seed = 1, .driver = fail_at_once};
+    SidecarWorldOptions options = {.seed = 1, .driver = fail_at_once};
     g_autoptr(World) world = world_new(&options);
 
     (void)state;
@@ -257,7 +257,7 @@ hang(World *world, CsiModelledOptions *options)
 static void
 publish_hangs(void **state)
 {
-    WorldOptions options = {.seed = 1, .driver = hang};
+    SidecarWorldOptions options = {.seed = 1, .driver = hang};
     g_autoptr(World) world = world_new(&options);
 
     (void)state;
@@ -271,7 +271,7 @@ publish_hangs(void **state)
 static void
 unpublish_fails_and_backs_off(void **state)
 {
-    WorldOptions options = {.seed = 1, .driver = fail_to_unpublish};
+    SidecarWorldOptions options = {.seed = 1, .driver = fail_to_unpublish};
     g_autoptr(World) world = world_new(&options);
 
     (void)state;
@@ -294,7 +294,7 @@ unpublish_fails_and_backs_off(void **state)
 static void
 deleted_while_publishing(void **state)
 {
-    WorldOptions options = {.seed = 1};
+    SidecarWorldOptions options = {.seed = 1};
     g_autoptr(World) world = world_new(&options);
 
     (void)state;
@@ -314,12 +314,12 @@ deleted_while_publishing(void **state)
 static void
 volume_is_let_go(void **state)
 {
-    WorldOptions options = {.seed = 1};
+    SidecarWorldOptions options = {.seed = 1};
     g_autoptr(World) world = world_new(&options);
 
     (void)state;
     world_create(world, &world_volume(world, "pv")->meta);
-    world_edit(world, KIND_VOLUME, "pv", remove_pv_protection, NULL);
+    world_edit(world, KIND_VOLUME, "pv", external_attacher_remove_pv_protection, NULL);
     world_create(world, &world_attachment(world, "va", "pv", "b")->meta);
     world_run(world, 10 * SIM_SECOND);
     world_delete(world, KIND_VOLUME, "pv");
@@ -391,7 +391,7 @@ static void
 node_id_of_a_detach(void **state)
 {
     const NodeIdCase *row = *state;
-    WorldOptions options = {.seed = 1};
+    SidecarWorldOptions options = {.seed = 1};
     g_autoptr(World) world = world_new(&options);
     const char *node_id = NULL;
     const CsiObserver observer = {.answered = unpublish_seen, .data = &node_id};
@@ -458,7 +458,7 @@ static void
 forced_detach(void **state)
 {
     const ForcedCase *row = *state;
-    WorldOptions options = {.seed = 1, .driver = lists_publications};
+    SidecarWorldOptions options = {.seed = 1, .driver = lists_publications};
     g_autoptr(World) world = world_new(&options);
 
     world_create(world, &world_volume(world, "pv")->meta);
@@ -506,7 +506,7 @@ a_disk_of_an_unknown_project_is_not_compared(void **state)
 
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
-        WorldOptions options = {.seed = 1, .driver = lists_publications};
+        SidecarWorldOptions options = {.seed = 1, .driver = lists_publications};
         g_autoptr(World) world = world_new(&options);
 
         world_create(world, &world_volume(world, "pv")->meta);
@@ -534,7 +534,7 @@ change_error(Attachment *after, World *world)
 }
 
 static void
-change_node(Attachment *after, World *world)
+external_attacher_change_node(Attachment *after, World *world)
 {
     after->node_name = world_intern(world, "c");
 }
@@ -559,18 +559,18 @@ change_finalizers(Attachment *after, World *world)
 }
 
 static const ChangeCase change_cases[] = {
-    {"another error",     change_error,      FALSE},
-    {"another node",      change_node,       TRUE },
-    {"another volume",    change_source,     TRUE },
-    {"it is attached",    change_attached,   TRUE },
-    {"another finalizer", change_finalizers, TRUE },
+    {"another error",     change_error,                  FALSE},
+    {"another node",      external_attacher_change_node, TRUE },
+    {"another volume",    change_source,                 TRUE },
+    {"it is attached",    change_attached,               TRUE },
+    {"another finalizer", change_finalizers,             TRUE },
 };
 
 static void
 queued_by_a_change(void **state)
 {
     const ChangeCase *row = *state;
-    WorldOptions options = {.seed = 1};
+    SidecarWorldOptions options = {.seed = 1};
     g_autoptr(World) world = world_new(&options);
     Attachment *before = world_attachment(world, "va", "pv", "b");
 
@@ -590,7 +590,7 @@ queued_by_a_change(void **state)
 static void
 driver_without_attach(void **state)
 {
-    WorldOptions options = {.seed = 1, .driver = do_not_attach};
+    SidecarWorldOptions options = {.seed = 1, .driver = do_not_attach};
     g_autoptr(World) world = world_new(&options);
 
     (void)state;
@@ -609,7 +609,7 @@ driver_without_attach(void **state)
 static void
 second_publish(void **state)
 {
-    WorldOptions options = {.seed = 11, .recorded_timing = TRUE};
+    SidecarWorldOptions options = {.seed = 11, .recorded_timing = TRUE};
     g_autoptr(World) world = world_new(&options);
 
     (void)state;
@@ -631,7 +631,7 @@ second_publish(void **state)
 static void
 stale_list_is_refused(void **state)
 {
-    WorldOptions options = {.seed = 4, .recorded_timing = TRUE};
+    SidecarWorldOptions options = {.seed = 4, .recorded_timing = TRUE};
     g_autoptr(World) world = world_new(&options);
 
     (void)state;
@@ -644,7 +644,7 @@ stale_list_is_refused(void **state)
         world_delete(world, KIND_VOLUME, name);
         world_run(world, (i + 1) * SIM_SECOND + MS(4));
         if (world_get(world, KIND_VOLUME, name) != NULL)
-            world_edit(world, KIND_VOLUME, name, remove_pv_protection, NULL);
+            world_edit(world, KIND_VOLUME, name, external_attacher_remove_pv_protection, NULL);
     }
     world_run(world, 2 * SIM_MINUTE);
     unsigned n_refused = world_count(world, "PATCH PersistentVolume 422", NULL, NULL);
@@ -679,7 +679,7 @@ publish_instantly(World *world, CsiModelledOptions *options)
 static void
 burst_up_and_down(void **state)
 {
-    WorldOptions options = {.seed = 2, .recorded_timing = TRUE, .driver = publish_instantly};
+    SidecarWorldOptions options = {.seed = 2, .recorded_timing = TRUE, .driver = publish_instantly};
     g_autoptr(World) world = world_new(&options);
     SimTime first, last;
 
@@ -715,13 +715,13 @@ take_800_ms(World *world, CsiModelledOptions *options)
 static void
 ten_workers(void **state)
 {
-    WorldOptions options = {.seed = 2,
-                            .recorded_timing = TRUE,
-                            .driver = take_800_ms,
-                            .flag = "kube-api-qps",
-                            .value = "200",
-                            .flag2 = "kube-api-burst",
-                            .value2 = "400"};
+    SidecarWorldOptions options = {.seed = 2,
+                                   .recorded_timing = TRUE,
+                                   .driver = take_800_ms,
+                                   .flag = "kube-api-qps",
+                                   .value = "200",
+                                   .flag2 = "kube-api-burst",
+                                   .value2 = "400"};
     g_autoptr(World) world = world_new(&options);
     SimTime first, last;
 
@@ -738,7 +738,7 @@ ten_workers(void **state)
 static void
 crash_and_restart(void **state)
 {
-    WorldOptions options = {.seed = 1, .recorded_timing = TRUE};
+    SidecarWorldOptions options = {.seed = 1, .recorded_timing = TRUE};
     g_autoptr(World) world = world_new(&options);
     SimTime first = 0, last = 0;
 

@@ -171,7 +171,7 @@ want_secrets(World *world, CsiModelledOptions *options)
 static World *
 world_with_secret(int n_keys)
 {
-    World *world = world_new(&(WorldOptions){.seed = 1, .driver = want_secrets});
+    World *world = world_new(&(SidecarWorldOptions){.seed = 1, .driver = want_secrets});
     Volume *volume = world_volume(world, "pv");
     VolumeSecrets *secrets = g_new0(VolumeSecrets, 1);
 

@@ -37,21 +37,21 @@ make_driver(World *world, CsiModelledOptions *options)
 }
 
 static gboolean
-set_phase(Object *object, const void *phase)
+conditions_set_phase(Object *object, const void *phase)
 {
     VOLUME(object)->phase = *(const uint32_t *)phase;
     return TRUE;
 }
 
 static void
-add_volume(World *world, const char *name, uint32_t phase)
+conditions_add_volume(World *world, const char *name, uint32_t phase)
 {
     Volume *volume = world_volume(world, name);
 
     world_create(world, &world_claim(world, name, "class", NULL)->meta);
     volume->claim_ref.claim = world_key(world, KIND_CLAIM, name);
     world_create(world, &volume->meta);
-    world_edit_status(world, KIND_VOLUME, name, set_phase, &phase);
+    world_edit_status(world, KIND_VOLUME, name, conditions_set_phase, &phase);
 }
 
 static void
@@ -91,12 +91,12 @@ static void
 abnormal_for_a_while(void **state)
 {
     const ConditionCase *row = *state;
-    WorldOptions options = {.seed = 1, .driver = make_driver, .driver_arg = &row->given};
+    SidecarWorldOptions options = {.seed = 1, .driver = make_driver, .driver_arg = &row->given};
     g_autoptr(World) world = world_new(&options);
     g_autofree char *both = g_strconcat(row->abnormal, row->normal, NULL);
 
-    add_volume(world, "pv", VOLUME_BOUND);
-    add_volume(world, "other", VOLUME_BOUND);
+    conditions_add_volume(world, "pv", VOLUME_BOUND);
+    conditions_add_volume(world, "other", VOLUME_BOUND);
     world_run(world, SIM_SECOND);
     set_condition(world, "pv", "a disk is lost");
     world_run(world, 9 * SIM_MINUTE);
@@ -115,12 +115,12 @@ static void
 lost_or_healed_late(void **state)
 {
     const Given given = {CONDITION | LIST, 0};
-    WorldOptions options = {.seed = 1, .driver = make_driver, .driver_arg = &given};
+    SidecarWorldOptions options = {.seed = 1, .driver = make_driver, .driver_arg = &given};
     g_autoptr(World) world = world_new(&options);
 
     (void)state;
-    add_volume(world, "pv", VOLUME_BOUND);
-    add_volume(world, "lost", VOLUME_BOUND);
+    conditions_add_volume(world, "pv", VOLUME_BOUND);
+    conditions_add_volume(world, "lost", VOLUME_BOUND);
     world_run(world, SIM_SECOND);
     set_condition(world, "pv", "a disk is lost");
     set_condition(world, "lost", "a disk is lost");
@@ -142,9 +142,9 @@ typedef struct {
     unsigned n_volumes;
     const char *n_workers;
     unsigned n_calls;
-} WorkerCase;
+} ConditionsWorkerCase;
 
-static const WorkerCase worker_cases[] = {
+static const ConditionsWorkerCase worker_cases[] = {
     {"no volume",             0,  "10", 0 },
     {"one",                   1,  "10", 50},
     {"two",                   2,  "10", 50},
@@ -155,18 +155,18 @@ static const WorkerCase worker_cases[] = {
 static void
 workers_rest(void **state)
 {
-    const WorkerCase *row = *state;
+    const ConditionsWorkerCase *row = *state;
     const Given given = {CONDITION | GET, 0};
-    WorldOptions options = {.seed = 1,
-                            .driver = make_driver,
-                            .driver_arg = &given,
-                            .flag = "worker-threads",
-                            .value = row->n_workers};
+    SidecarWorldOptions options = {.seed = 1,
+                                   .driver = make_driver,
+                                   .driver_arg = &given,
+                                   .flag = "worker-threads",
+                                   .value = row->n_workers};
     g_autoptr(World) world = world_new(&options);
 
     for (unsigned i = 0; i < row->n_volumes; i++) {
         g_autofree char *name = g_strdup_printf("pv-%u", i);
-        add_volume(world, name, VOLUME_BOUND);
+        conditions_add_volume(world, name, VOLUME_BOUND);
     }
     world_run(world, 9 * SIM_MINUTE + 30 * SIM_SECOND);
     assert_int_equal(world_count(world, ASKED, NULL, NULL), row->n_calls);
@@ -194,22 +194,23 @@ queued_once(void **state)
 {
     const PhaseCase *row = *state;
     const Given given = {CONDITION | GET, 0};
-    WorldOptions options = {.seed = 1,
-                            .driver = make_driver,
-                            .driver_arg = &given,
-                            .flag = "worker-threads",
-                            .value = "1",
-                            .flag2 = "monitor-interval",
-                            .value2 = "16m"};
+    SidecarWorldOptions options = {.seed = 1,
+                                   .driver = make_driver,
+                                   .driver_arg = &given,
+                                   .flag = "worker-threads",
+                                   .value = "1",
+                                   .flag2 = "monitor-interval",
+                                   .value2 = "16m"};
     const uint32_t bound = VOLUME_BOUND;
     g_autoptr(World) world = world_new(&options);
 
     for (int minute = 0; minute < 20; minute++) {
         if (minute == row->created) {
-            add_volume(world, "pv", minute == row->bound ? VOLUME_BOUND : VOLUME_PENDING);
+            conditions_add_volume(world, "pv",
+                                  minute == row->bound ? VOLUME_BOUND : VOLUME_PENDING);
             set_condition(world, "pv", "it is damaged");
         } else if (minute == row->bound) {
-            world_edit_status(world, KIND_VOLUME, "pv", set_phase, &bound);
+            world_edit_status(world, KIND_VOLUME, "pv", conditions_set_phase, &bound);
         }
         if (minute == row->deleted)
             world_delete(world, KIND_VOLUME, "pv");

@@ -29,18 +29,18 @@ know_their_room(World *world, CsiModelledOptions *options)
 static World *
 capacity_world(const char *flag, const char *value)
 {
-    WorldOptions options = {.seed = 1,
-                            .driver = know_their_room,
-                            .flag = "enable-capacity",
-                            .value = "true",
-                            .flag2 = flag,
-                            .value2 = value};
+    SidecarWorldOptions options = {.seed = 1,
+                                   .driver = know_their_room,
+                                   .flag = "enable-capacity",
+                                   .value = "true",
+                                   .flag2 = flag,
+                                   .value2 = value};
 
     return world_new(&options);
 }
 
 static void
-add_class(World *world, const char *name, BindingMode mode)
+capacity_add_class(World *world, const char *name, BindingMode mode)
 {
     world_create(world, &world_class(world, name, mode, RECLAIM_DELETE)->meta);
 }
@@ -58,7 +58,7 @@ set_room(World *world, const char *zone, int64_t bytes)
 
 /* Returns: the object of a zone and class; NULL: there is none, or more than one */
 static const StorageCapacity *
-find_object(const World *world, const char *class, const char *zone)
+capacity_find_object(const World *world, const char *class, const char *zone)
 {
     const StorageCapacity *found = NULL;
 
@@ -94,12 +94,12 @@ one_for_each_zone_and_late_class(void **state)
     g_autoptr(World) world = capacity_world(NULL, NULL);
 
     (void)state;
-    add_class(world, "late", BINDING_WAIT_FOR_FIRST_CONSUMER);
-    add_class(world, "now", BINDING_IMMEDIATE);
+    capacity_add_class(world, "late", BINDING_WAIT_FOR_FIRST_CONSUMER);
+    capacity_add_class(world, "now", BINDING_IMMEDIATE);
     world_run(world, 10 * SIM_SECOND);
     assert_int_equal(n_objects(world), 3);
     for (unsigned i = 0; i < G_N_ELEMENTS(zones); i++) {
-        const StorageCapacity *object = find_object(world, "late", zones[i]);
+        const StorageCapacity *object = capacity_find_object(world, "late", zones[i]);
         assert_non_null(object);
         assert_true(g_str_has_prefix(object_name(&object->meta), "csisc-"));
         assert_string_equal(object->topology->requirements[0].key, WORLD_ZONE);
@@ -117,7 +117,7 @@ immediate_classes_if_asked_for(void **state)
     g_autoptr(World) world = capacity_world("capacity-for-immediate-binding", "true");
 
     (void)state;
-    add_class(world, "now", BINDING_IMMEDIATE);
+    capacity_add_class(world, "now", BINDING_IMMEDIATE);
     world_run(world, 10 * SIM_SECOND);
     assert_int_equal(n_objects(world), 3);
 }
@@ -129,7 +129,7 @@ polls_write_what_changed(void **state)
     g_autoptr(World) world = capacity_world(NULL, NULL);
 
     (void)state;
-    add_class(world, "late", BINDING_WAIT_FOR_FIRST_CONSUMER);
+    capacity_add_class(world, "late", BINDING_WAIT_FOR_FIRST_CONSUMER);
     world_run(world, 10 * SIM_SECOND);
     assert_log(world, ASK ", " CREATE ", " ASK ", " CREATE ", " ASK ", " CREATE);
     world_run(world, 70 * SIM_SECOND);
@@ -137,7 +137,7 @@ polls_write_what_changed(void **state)
     set_room(world, "b", 7 * GIB);
     world_run(world, 130 * SIM_SECOND);
     assert_int_equal(world_count(world, UPDATE, NULL, NULL), 1);
-    assert_int_equal(find_object(world, "late", "b")->capacity_bytes, 7 * GIB);
+    assert_int_equal(capacity_find_object(world, "late", "b")->capacity_bytes, 7 * GIB);
 }
 
 /* CAP-5: the flag of the poll. */
@@ -147,7 +147,7 @@ polls_as_often_as_told(void **state)
     g_autoptr(World) world = capacity_world("capacity-poll-interval", "10s");
 
     (void)state;
-    add_class(world, "late", BINDING_WAIT_FOR_FIRST_CONSUMER);
+    capacity_add_class(world, "late", BINDING_WAIT_FOR_FIRST_CONSUMER);
     world_run(world, 5 * SIM_SECOND);
     g_free(world_take_log(world));
     world_run(world, 36 * SIM_SECOND);
@@ -163,13 +163,13 @@ volumes_refresh_their_zone(void **state)
 
     (void)state;
     set_room(world, "b", 7 * GIB);
-    add_class(world, "late", BINDING_WAIT_FOR_FIRST_CONSUMER);
+    capacity_add_class(world, "late", BINDING_WAIT_FOR_FIRST_CONSUMER);
     world_run(world, 10 * SIM_SECOND);
     g_free(world_take_log(world));
     world_create(world, &world_claim(world, "data", "late", "b")->meta);
     world_run(world, 20 * SIM_SECOND);
     assert_int_equal(world_count(world, ASK, NULL, NULL), 1);
-    assert_int_equal(find_object(world, "late", "b")->capacity_bytes, 6 * GIB);
+    assert_int_equal(capacity_find_object(world, "late", "b")->capacity_bytes, 6 * GIB);
 }
 
 /* CAP-6: after a failure the whole class. */
@@ -181,8 +181,8 @@ failures_refresh_their_class(void **state)
     g_autoptr(World) world = capacity_world(NULL, NULL);
 
     (void)state;
-    add_class(world, "late", BINDING_WAIT_FOR_FIRST_CONSUMER);
-    add_class(world, "other", BINDING_WAIT_FOR_FIRST_CONSUMER);
+    capacity_add_class(world, "late", BINDING_WAIT_FOR_FIRST_CONSUMER);
+    capacity_add_class(world, "other", BINDING_WAIT_FOR_FIRST_CONSUMER);
     world_run(world, 10 * SIM_SECOND);
     g_free(world_take_log(world));
     csi_modelled_driver_set_errors(world->driver, &exhausted, 1);
@@ -198,26 +198,26 @@ objects_are_looked_after(void **state)
     g_autoptr(World) world = capacity_world(NULL, NULL);
 
     (void)state;
-    add_class(world, "late", BINDING_WAIT_FOR_FIRST_CONSUMER);
+    capacity_add_class(world, "late", BINDING_WAIT_FOR_FIRST_CONSUMER);
     world_run(world, 10 * SIM_SECOND);
-    const Object *object = &find_object(world, "late", "c")->meta;
+    const Object *object = &capacity_find_object(world, "late", "c")->meta;
     Object *second = object_edit_as(
         object, objects_key(world->objects, KIND_STORAGE_CAPACITY, object->key->namespace, "twin"));
     g_free(world_take_log(world));
     world_create(world, second);
     world_run(world, 20 * SIM_SECOND);
     assert_log(world, DELETE);
-    assert_non_null(find_object(world, "late", "c"));
+    assert_non_null(capacity_find_object(world, "late", "c"));
 
     ApiRequest request = {.verb = API_DELETE,
-                          .key = (ObjectKey *)find_object(world, "late", "c")->meta.key,
+                          .key = (ObjectKey *)capacity_find_object(world, "late", "c")->meta.key,
                           .grace_s = -1};
     ApiResponse response;
     api_server_commit(world->api, &request, &response);
     assert_int_equal(response.code, API_OK);
     world_run(world, 30 * SIM_SECOND);
     assert_log(world, ASK ", " CREATE);
-    assert_non_null(find_object(world, "late", "c"));
+    assert_non_null(capacity_find_object(world, "late", "c"));
 }
 
 static gboolean
@@ -247,9 +247,9 @@ labels_make_an_object_ours(void **state)
     g_autoptr(World) world = capacity_world(NULL, NULL);
 
     (void)state;
-    add_class(world, "late", BINDING_WAIT_FOR_FIRST_CONSUMER);
+    capacity_add_class(world, "late", BINDING_WAIT_FOR_FIRST_CONSUMER);
     world_run(world, 10 * SIM_SECOND);
-    const Object *object = &find_object(world, "late", "c")->meta;
+    const Object *object = &capacity_find_object(world, "late", "c")->meta;
     const ObjectKey *key = object->key;
     g_autoptr(StringMap) labels = string_map_ref(object->labels);
     g_free(world_take_log(world));
@@ -263,7 +263,7 @@ labels_make_an_object_ours(void **state)
     world_run(world, 80 * SIM_SECOND);
     assert_log(world, DELETE);
     assert_null(api_server_get(world->api, key));
-    assert_non_null(find_object(world, "late", "c"));
+    assert_non_null(capacity_find_object(world, "late", "c"));
 }
 
 /* CAP-1, CAP-4: with its class or its last node an object goes. */
@@ -273,12 +273,12 @@ objects_go_with_what_they_are_of(void **state)
     g_autoptr(World) world = capacity_world(NULL, NULL);
 
     (void)state;
-    add_class(world, "late", BINDING_WAIT_FOR_FIRST_CONSUMER);
+    capacity_add_class(world, "late", BINDING_WAIT_FOR_FIRST_CONSUMER);
     world_run(world, 10 * SIM_SECOND);
     world_delete(world, KIND_CSI_NODE, "a");
     world_run(world, 20 * SIM_SECOND);
     assert_int_equal(n_objects(world), 2);
-    assert_null(find_object(world, "late", "a"));
+    assert_null(capacity_find_object(world, "late", "a"));
     world_delete(world, KIND_STORAGE_CLASS, "late");
     world_run(world, 30 * SIM_SECOND);
     assert_int_equal(n_objects(world), 0);

@@ -18,7 +18,7 @@ const ModelClass *const model_classes[] = {&external_provisioner_class, NULL};
     "Provisioning x%s: External provisioner is provisioning volume for claim \"default/data\""
 
 static const char *
-volume_name(World *world, const char *claim)
+external_provisioner_volume_name(World *world, const char *claim)
 {
     char uid[OBJECT_UID_BUFFER];
 
@@ -27,13 +27,14 @@ volume_name(World *world, const char *claim)
 }
 
 static const Volume *
-volume_of(World *world, const char *claim)
+external_provisioner_volume_of(World *world, const char *claim)
 {
-    return VOLUME_CONST(world_get(world, KIND_VOLUME, volume_name(world, claim)));
+    return VOLUME_CONST(
+        world_get(world, KIND_VOLUME, external_provisioner_volume_name(world, claim)));
 }
 
 static void
-add_class(World *world, BindingMode mode, ReclaimPolicy policy)
+external_provisioner_add_class(World *world, BindingMode mode, ReclaimPolicy policy)
 {
     world_create(world, &world_class(world, "class", mode, policy)->meta);
 }
@@ -59,7 +60,7 @@ set_volume_phase(Object *object, const void *phase)
 }
 
 static void
-set_phase(World *world, const char *volume, uint32_t phase)
+external_provisioner_set_phase(World *world, const char *volume, uint32_t phase)
 {
     world_edit_status(world, KIND_VOLUME, volume, set_volume_phase, &phase);
 }
@@ -69,17 +70,17 @@ set_phase(World *world, const char *volume, uint32_t phase)
 static void
 immediate_claim_becomes_a_volume(void **state)
 {
-    WorldOptions options = {.seed = 1};
+    SidecarWorldOptions options = {.seed = 1};
     g_autoptr(World) world = world_new(&options);
 
     (void)state;
-    add_class(world, BINDING_IMMEDIATE, RECLAIM_DELETE);
+    external_provisioner_add_class(world, BINDING_IMMEDIATE, RECLAIM_DELETE);
     world_create(world, &world_claim(world, "data", "class", NULL)->meta);
     world_run(world, SIM_MINUTE);
     assert_times(world, "CREATE", "1000");
     assert_log(world, "CreateVolume, CREATE PersistentVolume");
 
-    const Volume *volume = volume_of(world, "data");
+    const Volume *volume = external_provisioner_volume_of(world, "data");
     const Object *claim = world_get(world, KIND_CLAIM, "data");
     assert_non_null(volume);
     assert_string_equal(object_annotation(&volume->meta, ANNOTATION_PROVISIONED_BY), WORLD_DRIVER);
@@ -112,17 +113,18 @@ immediate_claim_becomes_a_volume(void **state)
 static void
 late_binding_waits_for_a_node(void **state)
 {
-    WorldOptions options = {.seed = 1};
+    SidecarWorldOptions options = {.seed = 1};
     g_autoptr(World) world = world_new(&options);
 
     (void)state;
-    add_class(world, BINDING_WAIT_FOR_FIRST_CONSUMER, RECLAIM_DELETE);
+    external_provisioner_add_class(world, BINDING_WAIT_FOR_FIRST_CONSUMER, RECLAIM_DELETE);
     world_create(world, &world_claim(world, "data", "class", NULL)->meta);
     world_create(world, &world_claim(world, "chosen", "class", "b")->meta);
     world_run(world, SIM_MINUTE);
     assert_log(world, "CreateVolume, CREATE PersistentVolume");
-    assert_null(volume_of(world, "data"));
-    const LabelSelector *place = volume_of(world, "chosen")->node_affinity->terms[0].expressions;
+    assert_null(external_provisioner_volume_of(world, "data"));
+    const LabelSelector *place =
+        external_provisioner_volume_of(world, "chosen")->node_affinity->terms[0].expressions;
     assert_string_equal(place->requirements[0].key, WORLD_ZONE);
     assert_string_equal(place->requirements[0].values->items[0], "b");
 }
@@ -130,12 +132,12 @@ late_binding_waits_for_a_node(void **state)
 static void
 claims_of_others_are_left_alone(void **state)
 {
-    WorldOptions options = {.seed = 1};
+    SidecarWorldOptions options = {.seed = 1};
     g_autoptr(World) world = world_new(&options);
     Claim *other = world_claim(world, "other", "class", NULL);
 
     (void)state;
-    add_class(world, BINDING_IMMEDIATE, RECLAIM_DELETE);
+    external_provisioner_add_class(world, BINDING_IMMEDIATE, RECLAIM_DELETE);
     object_set_annotation(&other->meta, world_intern(world, ANNOTATION_STORAGE_PROVISIONER),
                           world_intern(world, "else"));
     world_create(world, &other->meta);
@@ -161,11 +163,11 @@ fail_three_times(World *world, CsiModelledOptions *options)
 static void
 failures_back_off(void **state)
 {
-    WorldOptions options = {.seed = 1, .driver = fail_three_times};
+    SidecarWorldOptions options = {.seed = 1, .driver = fail_three_times};
     g_autoptr(World) world = world_new(&options);
 
     (void)state;
-    add_class(world, BINDING_IMMEDIATE, RECLAIM_DELETE);
+    external_provisioner_add_class(world, BINDING_IMMEDIATE, RECLAIM_DELETE);
     world_create(world, &world_claim(world, "data", "class", NULL)->meta);
     world_run(world, SIM_MINUTE);
     assert_times(world, "CreateVolume", "0 2000 5000 10000");
@@ -176,7 +178,7 @@ failures_back_off(void **state)
         "; ProvisioningFailed x3: failed to provision volume with StorageClass \"class\": "
         "rpc error: code = Internal desc = injected error; ProvisioningSucceeded x1: Successfully "
         "provisioned volume %s",
-        "4", volume_name(world, "data"));
+        "4", external_provisioner_volume_name(world, "data"));
     assert_events(world, KIND_CLAIM, "data", events);
 }
 
@@ -192,13 +194,13 @@ remove_pvc_protection(Object *object, const void *arg)
 static void
 background_outlives_the_claim(void **state)
 {
-    WorldOptions options = {.seed = 1, .flag = "timeout", .value = "300ms"};
+    SidecarWorldOptions options = {.seed = 1, .flag = "timeout", .value = "300ms"};
     g_autoptr(World) world = world_new(&options);
 
     (void)state;
-    add_class(world, BINDING_IMMEDIATE, RECLAIM_DELETE);
+    external_provisioner_add_class(world, BINDING_IMMEDIATE, RECLAIM_DELETE);
     world_create(world, &world_claim(world, "data", "class", NULL)->meta);
-    const char *name = volume_name(world, "data");
+    const char *name = external_provisioner_volume_name(world, "data");
     world_run(world, MS(500));
     assert_log(world, "CreateVolume DEADLINE_EXCEEDED");
     world_edit(world, KIND_CLAIM, "data", remove_pvc_protection, NULL);
@@ -226,14 +228,14 @@ read_only_volumes(void **state)
 
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
-        WorldOptions options = {
+        SidecarWorldOptions options = {
             .seed = 1, .flag = "controller-publish-readonly", .value = rows[i].flag};
         g_autoptr(World) world = world_new(&options);
         Claim *claim = world_claim(world, "data", "class", NULL);
         claim->access_modes = rows[i].modes;
-        add_class(world, BINDING_IMMEDIATE, RECLAIM_DELETE);
+        external_provisioner_add_class(world, BINDING_IMMEDIATE, RECLAIM_DELETE);
         world_create(world, &claim->meta);
-        const char *name = volume_name(world, "data");
+        const char *name = external_provisioner_volume_name(world, "data");
         world_run(world, SIM_MINUTE);
         const Volume *volume = VOLUME_CONST(world_get(world, KIND_VOLUME, name));
         assert_int_equal(volume->source->read_only, rows[i].read_only);
@@ -263,11 +265,11 @@ select_node(Object *object, const void *node)
 static void
 exhausted_node_is_given_up(void **state)
 {
-    WorldOptions options = {.seed = 1, .driver = run_out_in_a};
+    SidecarWorldOptions options = {.seed = 1, .driver = run_out_in_a};
     g_autoptr(World) world = world_new(&options);
 
     (void)state;
-    add_class(world, BINDING_WAIT_FOR_FIRST_CONSUMER, RECLAIM_DELETE);
+    external_provisioner_add_class(world, BINDING_WAIT_FOR_FIRST_CONSUMER, RECLAIM_DELETE);
     world_create(world, &world_claim(world, "data", "class", "a")->meta);
     world_run(world, SIM_MINUTE);
     assert_log(world, "CreateVolume RESOURCE_EXHAUSTED, UPDATE PersistentVolumeClaim");
@@ -288,11 +290,11 @@ exhausted_node_is_given_up(void **state)
 static void
 vanished_node_is_given_up(void **state)
 {
-    WorldOptions options = {.seed = 1};
+    SidecarWorldOptions options = {.seed = 1};
     g_autoptr(World) world = world_new(&options);
 
     (void)state;
-    add_class(world, BINDING_WAIT_FOR_FIRST_CONSUMER, RECLAIM_DELETE);
+    external_provisioner_add_class(world, BINDING_WAIT_FOR_FIRST_CONSUMER, RECLAIM_DELETE);
     world_create(world, &world_claim(world, "data", "class", "gone")->meta);
     world_run(world, SIM_MINUTE);
     assert_log(world, "UPDATE PersistentVolumeClaim");
@@ -311,26 +313,26 @@ have_no_topology(World *world, CsiModelledOptions *options)
 static void
 driver_without_topology_asks_for_the_node(void **state)
 {
-    WorldOptions options = {.seed = 1, .driver = have_no_topology};
+    SidecarWorldOptions options = {.seed = 1, .driver = have_no_topology};
     g_autoptr(World) world = world_new(&options);
 
     (void)state;
-    add_class(world, BINDING_WAIT_FOR_FIRST_CONSUMER, RECLAIM_DELETE);
+    external_provisioner_add_class(world, BINDING_WAIT_FOR_FIRST_CONSUMER, RECLAIM_DELETE);
     world_create(world, &world_claim(world, "data", "class", "a")->meta);
     world_run(world, SIM_MINUTE);
     assert_log(world, "GET Node, CreateVolume, CREATE PersistentVolume");
-    assert_null(volume_of(world, "data")->node_affinity);
+    assert_null(external_provisioner_volume_of(world, "data")->node_affinity);
 }
 
 /* PROV-10: another claim of the same name has another key, without the failures of the first. */
 static void
 new_claim_of_the_same_name(void **state)
 {
-    WorldOptions options = {.seed = 1, .driver = fail_three_times};
+    SidecarWorldOptions options = {.seed = 1, .driver = fail_three_times};
     g_autoptr(World) world = world_new(&options);
 
     (void)state;
-    add_class(world, BINDING_IMMEDIATE, RECLAIM_DELETE);
+    external_provisioner_add_class(world, BINDING_IMMEDIATE, RECLAIM_DELETE);
     world_create(world, &world_claim(world, "data", "class", NULL)->meta);
     world_run(world, MS(3500)); /* has failed twice */
     world_edit(world, KIND_CLAIM, "data", remove_pvc_protection, NULL);
@@ -338,21 +340,21 @@ new_claim_of_the_same_name(void **state)
     world_create(world, &world_claim(world, "data", "class", NULL)->meta);
     world_run(world, SIM_MINUTE);
     assert_times(world, "CreateVolume", "0 2000 3500 5500"); /* 3.5 fails, 1 s later it works */
-    assert_non_null(volume_of(world, "data"));
+    assert_non_null(external_provisioner_volume_of(world, "data"));
 }
 
 /* PROV-13.4 */
 static void
 class_may_come_later(void **state)
 {
-    WorldOptions options = {.seed = 1};
+    SidecarWorldOptions options = {.seed = 1};
     g_autoptr(World) world = world_new(&options);
 
     (void)state;
     world_create(world, &world_claim(world, "data", "class", NULL)->meta);
     world_run(world, MS(3500));
     assert_log(world, "");
-    add_class(world, BINDING_IMMEDIATE, RECLAIM_DELETE);
+    external_provisioner_add_class(world, BINDING_IMMEDIATE, RECLAIM_DELETE);
     world_run(world, SIM_MINUTE);
     assert_times(world, "CreateVolume", "7000"); /* after 1 + 2 + 4 s */
 }
@@ -362,17 +364,18 @@ class_may_come_later(void **state)
 static void
 provision_and_bind(World *world, ReclaimPolicy policy)
 {
-    add_class(world, BINDING_IMMEDIATE, policy);
+    external_provisioner_add_class(world, BINDING_IMMEDIATE, policy);
     world_create(world, &world_claim(world, "data", "class", NULL)->meta);
     world_run(world, 5 * SIM_SECOND);
-    assert_non_null(volume_of(world, "data"));
-    set_phase(world, volume_name(world, "data"), VOLUME_BOUND);
+    assert_non_null(external_provisioner_volume_of(world, "data"));
+    external_provisioner_set_phase(world, external_provisioner_volume_name(world, "data"),
+                                   VOLUME_BOUND);
     world_run(world, 10 * SIM_SECOND);
     g_free(world_take_log(world));
 }
 
 static gboolean
-remove_pv_protection(Object *object, const void *arg)
+external_provisioner_remove_pv_protection(Object *object, const void *arg)
 {
     (void)arg;
     return object_remove_finalizer(object, FINALIZER_PV_PROTECTION);
@@ -381,34 +384,37 @@ remove_pv_protection(Object *object, const void *arg)
 static void
 released_volume_is_deleted(void **state)
 {
-    WorldOptions options = {.seed = 1};
+    SidecarWorldOptions options = {.seed = 1};
     g_autoptr(World) world = world_new(&options);
 
     (void)state;
     provision_and_bind(world, RECLAIM_DELETE);
-    set_phase(world, volume_name(world, "data"), VOLUME_RELEASED);
+    external_provisioner_set_phase(world, external_provisioner_volume_name(world, "data"),
+                                   VOLUME_RELEASED);
     world_run(world, 20 * SIM_SECOND);
     assert_log(world, "DeleteVolume, DELETE PersistentVolume, PATCH PersistentVolume");
     assert_int_equal(csi_modelled_driver_n_volumes(world->driver), 0);
-    world_edit(world, KIND_VOLUME, volume_name(world, "data"), remove_pv_protection, NULL);
+    world_edit(world, KIND_VOLUME, external_provisioner_volume_name(world, "data"),
+               external_provisioner_remove_pv_protection, NULL);
     world_run(world, SIM_MINUTE);
     assert_log(world, "");
-    assert_null(volume_of(world, "data"));
+    assert_null(external_provisioner_volume_of(world, "data"));
 }
 
 /* PROV-32.2: the finalizer goes as soon as the volume is seen. */
 static void
 retained_volume_is_let_go(void **state)
 {
-    WorldOptions options = {.seed = 1};
+    SidecarWorldOptions options = {.seed = 1};
     g_autoptr(World) world = world_new(&options);
 
     (void)state;
-    add_class(world, BINDING_IMMEDIATE, RECLAIM_RETAIN);
+    external_provisioner_add_class(world, BINDING_IMMEDIATE, RECLAIM_RETAIN);
     world_create(world, &world_claim(world, "data", "class", NULL)->meta);
     world_run(world, SIM_MINUTE);
     assert_log(world, "CreateVolume, CREATE PersistentVolume, PATCH PersistentVolume");
-    set_phase(world, volume_name(world, "data"), VOLUME_RELEASED);
+    external_provisioner_set_phase(world, external_provisioner_volume_name(world, "data"),
+                                   VOLUME_RELEASED);
     world_run(world, 2 * SIM_MINUTE);
     assert_log(world, "");
 }
@@ -428,14 +434,14 @@ release_static_volume(World *world, const char *name, const char *driver, const 
         object_set_annotation(&volume->meta, world_intern(world, ANNOTATION_PROVISIONED_BY),
                               world_intern(world, by));
     world_create(world, &volume->meta);
-    set_phase(world, name, VOLUME_RELEASED);
+    external_provisioner_set_phase(world, name, VOLUME_RELEASED);
 }
 
 /* PROV-31: the annotation counts; without one the driver of the volume does. */
 static void
 volumes_of_others_are_not_deleted(void **state)
 {
-    WorldOptions options = {.seed = 1};
+    SidecarWorldOptions options = {.seed = 1};
     g_autoptr(World) world = world_new(&options);
 
     (void)state;
@@ -452,14 +458,14 @@ volumes_of_others_are_not_deleted(void **state)
 static void
 attached_volume_is_not_deleted(void **state)
 {
-    WorldOptions options = {.seed = 1};
+    SidecarWorldOptions options = {.seed = 1};
     g_autoptr(World) world = world_new(&options);
 
     (void)state;
     provision_and_bind(world, RECLAIM_DELETE);
-    const char *name = volume_name(world, "data");
+    const char *name = external_provisioner_volume_name(world, "data");
     world_create(world, &world_attachment(world, "va", name, "b")->meta);
-    set_phase(world, name, VOLUME_RELEASED);
+    external_provisioner_set_phase(world, name, VOLUME_RELEASED);
     world_run(world, 12500 * SIM_MS);
     assert_log(world, "");
     world_delete(world, KIND_ATTACHMENT, "va");
@@ -517,11 +523,11 @@ typedef struct {
 static Burst
 run_burst(uint64_t seed, unsigned n)
 {
-    WorldOptions options = {.seed = seed, .recorded_timing = TRUE};
+    SidecarWorldOptions options = {.seed = seed, .recorded_timing = TRUE};
     g_autoptr(World) world = world_new(&options);
     SimTime first_call, first, last, last_event = 0;
 
-    add_class(world, BINDING_IMMEDIATE, RECLAIM_DELETE);
+    external_provisioner_add_class(world, BINDING_IMMEDIATE, RECLAIM_DELETE);
     world_run(world, SIM_SECOND);
     create_claims(world, n);
     world_run(world, 2 * SIM_MINUTE);
@@ -596,7 +602,7 @@ burst_of_claims(void **state)
 static void
 burst_of_deletes(void **state)
 {
-    WorldOptions options = {.seed = 3, .recorded_timing = TRUE};
+    SidecarWorldOptions options = {.seed = 3, .recorded_timing = TRUE};
     g_autoptr(World) world = world_new(&options);
     SimTime first, last;
     const uint32_t released = VOLUME_RELEASED;
@@ -608,7 +614,7 @@ burst_of_deletes(void **state)
         volume->reclaim_policy = RECLAIM_DELETE;
         object_add_finalizer(&volume->meta, world_intern(world, FINALIZER_PROVISIONER));
         world_create(world, &volume->meta);
-        world_edit(world, KIND_VOLUME, name, remove_pv_protection, NULL);
+        world_edit(world, KIND_VOLUME, name, external_provisioner_remove_pv_protection, NULL);
     }
     world_run(world, SIM_SECOND);
     for (unsigned i = 0; i < 100; i++) {
@@ -632,7 +638,7 @@ burst_of_deletes(void **state)
 static void
 single_deletes_repeat_now_and_then(void **state)
 {
-    WorldOptions options = {.seed = 5, .recorded_timing = TRUE};
+    SidecarWorldOptions options = {.seed = 5, .recorded_timing = TRUE};
     g_autoptr(World) world = world_new(&options);
     const uint32_t released = VOLUME_RELEASED;
 
@@ -643,7 +649,7 @@ single_deletes_repeat_now_and_then(void **state)
         volume->reclaim_policy = RECLAIM_DELETE;
         object_add_finalizer(&volume->meta, world_intern(world, FINALIZER_PROVISIONER));
         world_create(world, &volume->meta);
-        world_edit(world, KIND_VOLUME, name, remove_pv_protection, NULL);
+        world_edit(world, KIND_VOLUME, name, external_provisioner_remove_pv_protection, NULL);
         world_run(world, (10 * (SimTime)i + 5) * SIM_SECOND);
         world_edit_status(world, KIND_VOLUME, name, set_volume_phase, &released);
         world_run(world, 10 * ((SimTime)i + 1) * SIM_SECOND);
@@ -656,12 +662,12 @@ single_deletes_repeat_now_and_then(void **state)
 static void
 crash_and_restart(void **state)
 {
-    WorldOptions options = {.seed = 1, .recorded_timing = TRUE};
+    SidecarWorldOptions options = {.seed = 1, .recorded_timing = TRUE};
     g_autoptr(World) world = world_new(&options);
     SimTime first, last;
 
     (void)state;
-    add_class(world, BINDING_IMMEDIATE, RECLAIM_DELETE);
+    external_provisioner_add_class(world, BINDING_IMMEDIATE, RECLAIM_DELETE);
     world_create(world, &world_claim(world, "data", "class", NULL)->meta);
     world_run(world, MS(500));
     assert_true(cluster_crash(world->cluster, "external-provisioner", WORLD_DRIVER));
@@ -709,7 +715,7 @@ five_clean_ups(void **state)
 
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(clean_ups); i++) {
-        WorldOptions options = {.seed = 1, .driver = delete_at_once};
+        SidecarWorldOptions options = {.seed = 1, .driver = delete_at_once};
         g_autoptr(World) world = world_new(&options);
         const CsiModelledError fails = {.method = CSI_DELETE_VOLUME,
                                         .code = CSI_INTERNAL,

@@ -16,34 +16,34 @@ const ModelClass *const model_classes[] = {&external_provisioner_class, NULL};
 static const char *const nodes[] = {"a", "b", "c"};
 
 static void *
-no_options(void *data, const ProcessClass *class)
+node_deployment_no_options(void *data, const ProcessClass *class)
 {
     (void)data, (void)class;
     return NULL;
 }
 
 static World *
-new_world(const WorldOptions *options)
+node_deployment_new_world(const SidecarWorldOptions *options)
 {
-    WorldOptions all = *options;
+    SidecarWorldOptions all = *options;
 
     all.flag = "node-deployment";
     all.value = "true";
     World *world = world_new(&all);
     for (unsigned i = 0; i < G_N_ELEMENTS(nodes); i++)
-        cluster_add_node(world->cluster, nodes[i], no_options, NULL);
+        cluster_add_node(world->cluster, nodes[i], node_deployment_no_options, NULL);
     world_run(world, 0);
     return world;
 }
 
 static void
-add_class(World *world, BindingMode mode)
+node_deployment_add_class(World *world, BindingMode mode)
 {
     world_create(world, &world_class(world, "class", mode, RECLAIM_DELETE)->meta);
 }
 
 static void
-add_claim(World *world, const char *name, const char *node)
+node_deployment_add_claim(World *world, const char *name, const char *node)
 {
     world_create(world, &world_claim(world, name, "class", node)->meta);
 }
@@ -55,7 +55,7 @@ owner(World *world, const char *claim)
 }
 
 static const Volume *
-volume_of(World *world, const char *claim)
+node_deployment_volume_of(World *world, const char *claim)
 {
     char uid[OBJECT_UID_BUFFER];
     const char *name = strings_internf(
@@ -78,16 +78,16 @@ zone_of(const Volume *volume)
 static void
 the_chosen_node_makes_the_volume(void **state)
 {
-    g_autoptr(World) world = new_world(&(WorldOptions){.seed = 1});
+    g_autoptr(World) world = node_deployment_new_world(&(SidecarWorldOptions){.seed = 1});
     SimTime first;
 
     (void)state;
-    add_class(world, BINDING_WAIT_FOR_FIRST_CONSUMER);
-    add_claim(world, "data", "b");
+    node_deployment_add_class(world, BINDING_WAIT_FOR_FIRST_CONSUMER);
+    node_deployment_add_claim(world, "data", "b");
     world_run(world, 10 * SIM_SECOND);
     assert_int_equal(world_count(world, "CreateVolume", &first, NULL), 1);
     assert_int_equal(first, 0);
-    assert_string_equal(zone_of(volume_of(world, "data")), "b");
+    assert_string_equal(zone_of(node_deployment_volume_of(world, "data")), "b");
     assert_int_equal(world_count(world, "UPDATE PersistentVolumeClaim", NULL, NULL), 0);
 }
 
@@ -106,10 +106,10 @@ nobody_takes(void **state)
 
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
-        g_autoptr(World) world =
-            new_world(&(WorldOptions){.seed = 1, .flag2 = cases[i].flag, .value2 = cases[i].value});
-        add_class(world, cases[i].mode);
-        add_claim(world, "data", NULL);
+        g_autoptr(World) world = node_deployment_new_world(
+            &(SidecarWorldOptions){.seed = 1, .flag2 = cases[i].flag, .value2 = cases[i].value});
+        node_deployment_add_class(world, cases[i].mode);
+        node_deployment_add_claim(world, "data", NULL);
         world_run(world, 300 * SIM_SECOND);
         assert_int_equal(world_count(world, "CreateVolume", NULL, NULL), 0);
         assert_null(owner(world, "data"));
@@ -125,16 +125,18 @@ one_node_takes_the_claim(void **state)
 
     (void)state;
     for (uint64_t seed = 1; seed <= 60; seed++) {
-        g_autoptr(World) world = new_world(&(WorldOptions){.seed = seed, .recorded_timing = TRUE});
+        g_autoptr(World) world = node_deployment_new_world(
+            &(SidecarWorldOptions){.seed = seed, .recorded_timing = TRUE});
         SimTime written_at, created_at;
-        add_class(world, BINDING_IMMEDIATE);
-        add_claim(world, "data", NULL);
+        node_deployment_add_class(world, BINDING_IMMEDIATE);
+        node_deployment_add_claim(world, "data", NULL);
         world_run(world, 60 * SIM_SECOND);
         assert_int_equal(world_count(world, "UPDATE PersistentVolumeClaim", NULL, &written_at), 1);
         assert_int_equal(world_count(world, "CreateVolume", &created_at, NULL), 1);
         assert_true(written_at <= 20 * SIM_SECOND + 100 * SIM_MS);
         assert_true(created_at > written_at);
-        assert_string_equal(zone_of(volume_of(world, "data")), owner(world, "data"));
+        assert_string_equal(zone_of(node_deployment_volume_of(world, "data")),
+                            owner(world, "data"));
         for (unsigned i = 0; i < G_N_ELEMENTS(nodes); i++)
             n_owned[i] += g_str_equal(owner(world, "data"), nodes[i]);
     }
@@ -151,13 +153,15 @@ in_a_crowd_one_wins(void **state)
 
     (void)state;
     for (uint64_t seed = 1; seed <= 30; seed++) {
-        g_autoptr(World) world = new_world(&(WorldOptions){.seed = seed,
-                                                           .recorded_timing = TRUE,
-                                                           .flag2 = "node-deployment-base-delay",
-                                                           .value2 = "1ms"});
-        add_class(world, BINDING_IMMEDIATE);
+        g_autoptr(World) world =
+            node_deployment_new_world(&(SidecarWorldOptions){.seed = seed,
+                                                             .recorded_timing = TRUE,
+                                                             .flag2 = "node-deployment-base-delay",
+                                                             .value2 = "1ms"});
+        node_deployment_add_class(world, BINDING_IMMEDIATE);
         for (unsigned i = 0; i < 10; i++)
-            add_claim(world, world_intern(world, (const char[]){(char)('k' + i), '\0'}), NULL);
+            node_deployment_add_claim(
+                world, world_intern(world, (const char[]){(char)('k' + i), '\0'}), NULL);
         world_run(world, 60 * SIM_SECOND);
         assert_int_equal(world_count(world, "UPDATE PersistentVolumeClaim", NULL, NULL), 10);
         n_refused += world_count(world, "UPDATE PersistentVolumeClaim 409", NULL, NULL);
@@ -173,14 +177,14 @@ only_allowed_nodes_compete(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 10; seed++) {
-        g_autoptr(World) world = new_world(&(WorldOptions){.seed = seed});
+        g_autoptr(World) world = node_deployment_new_world(&(SidecarWorldOptions){.seed = seed});
         StorageClass *class = world_class(world, "class", BINDING_IMMEDIATE, RECLAIM_DELETE);
         StringPair pair = {world_intern(world, WORLD_ZONE), world_intern(world, "c")};
         g_autoptr(StringMap) segment = string_map_new(&pair, 1);
         const StringMap *segments[] = {segment};
         class->allowed_topologies = node_selector_from_segments(segments, 1);
         world_create(world, &class->meta);
-        add_claim(world, "data", NULL);
+        node_deployment_add_claim(world, "data", NULL);
         world_run(world, 60 * SIM_SECOND);
         assert_string_equal(owner(world, "data"), "c");
     }
@@ -207,11 +211,12 @@ who_has_no_room_does_not_try(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 10; seed++) {
-        g_autoptr(World) world = new_world(&(WorldOptions){.seed = seed, .driver = room_in_b_only});
+        g_autoptr(World) world = node_deployment_new_world(
+            &(SidecarWorldOptions){.seed = seed, .driver = room_in_b_only});
         for (unsigned i = 0; i < G_N_ELEMENTS(pools); i++)
             string_map_unref((StringMap *)pools[i].segments); /* the driver has its own */
-        add_class(world, BINDING_IMMEDIATE);
-        add_claim(world, "data", NULL);
+        node_deployment_add_class(world, BINDING_IMMEDIATE);
+        node_deployment_add_claim(world, "data", NULL);
         world_run(world, 60 * SIM_SECOND);
         assert_string_equal(owner(world, "data"), "b");
         assert_int_equal(world_count(world, "CreateVolume", NULL, NULL), 1);
@@ -229,13 +234,14 @@ room_nowhere(World *world, CsiModelledOptions *options)
 static void
 nobody_has_room(void **state)
 {
-    g_autoptr(World) world = new_world(&(WorldOptions){.seed = 1, .driver = room_nowhere});
+    g_autoptr(World) world =
+        node_deployment_new_world(&(SidecarWorldOptions){.seed = 1, .driver = room_nowhere});
 
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(pools); i++)
         string_map_unref((StringMap *)pools[i].segments);
-    add_class(world, BINDING_IMMEDIATE);
-    add_claim(world, "data", NULL);
+    node_deployment_add_class(world, BINDING_IMMEDIATE);
+    node_deployment_add_claim(world, "data", NULL);
     world_run(world, 14 * 60 * SIM_SECOND);
     assert_int_equal(world_count(world, "GetCapacity", NULL, NULL), 3);
     world_run(world, 17 * 60 * SIM_SECOND);
@@ -248,11 +254,11 @@ nobody_has_room(void **state)
 static void
 a_claim_that_goes_is_nobodys(void **state)
 {
-    g_autoptr(World) world = new_world(&(WorldOptions){.seed = 1});
+    g_autoptr(World) world = node_deployment_new_world(&(SidecarWorldOptions){.seed = 1});
 
     (void)state;
-    add_class(world, BINDING_IMMEDIATE);
-    add_claim(world, "data", NULL);
+    node_deployment_add_class(world, BINDING_IMMEDIATE);
+    node_deployment_add_claim(world, "data", NULL);
     world_edit(world, KIND_CLAIM, "data", (ObjectEdit)object_remove_finalizer,
                FINALIZER_PVC_PROTECTION);
     world_delete(world, KIND_CLAIM, "data");
@@ -262,7 +268,7 @@ a_claim_that_goes_is_nobodys(void **state)
 }
 
 static gboolean
-release(Object *object, const void *data)
+node_deployment_release(Object *object, const void *data)
 {
     (void)data;
     VOLUME(object)->phase = VOLUME_RELEASED;
@@ -273,14 +279,14 @@ release(Object *object, const void *data)
 static void
 only_its_node_deletes_a_volume(void **state)
 {
-    g_autoptr(World) world = new_world(&(WorldOptions){.seed = 1});
+    g_autoptr(World) world = node_deployment_new_world(&(SidecarWorldOptions){.seed = 1});
 
     (void)state;
-    add_class(world, BINDING_WAIT_FOR_FIRST_CONSUMER);
-    add_claim(world, "data", "c");
+    node_deployment_add_class(world, BINDING_WAIT_FOR_FIRST_CONSUMER);
+    node_deployment_add_claim(world, "data", "c");
     world_run(world, 10 * SIM_SECOND);
-    const char *name = object_name(&volume_of(world, "data")->meta);
-    world_edit_status(world, KIND_VOLUME, name, release, NULL);
+    const char *name = object_name(&node_deployment_volume_of(world, "data")->meta);
+    world_edit_status(world, KIND_VOLUME, name, node_deployment_release, NULL);
     world_run(world, 60 * SIM_SECOND);
     assert_int_equal(world_count(world, "DeleteVolume", NULL, NULL), 1);
     assert_true(
@@ -295,11 +301,11 @@ sleeping_is_as_good_as_looking(void **state)
     for (uint64_t seed = 1; seed <= 10; seed++) {
         char *logs[2];
         for (int polling = 0; polling < 2; polling++) {
-            g_autoptr(World) world = new_world(
-                &(WorldOptions){.seed = seed, .recorded_timing = TRUE, .polling = polling});
-            add_class(world, BINDING_IMMEDIATE);
-            add_claim(world, "one", NULL);
-            add_claim(world, "two", NULL);
+            g_autoptr(World) world = node_deployment_new_world(
+                &(SidecarWorldOptions){.seed = seed, .recorded_timing = TRUE, .polling = polling});
+            node_deployment_add_class(world, BINDING_IMMEDIATE);
+            node_deployment_add_claim(world, "one", NULL);
+            node_deployment_add_claim(world, "two", NULL);
             world_run(world, 60 * SIM_SECOND);
             logs[polling] = world_take_log(world);
         }

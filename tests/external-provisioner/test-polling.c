@@ -26,13 +26,13 @@ typedef struct {
     World *world;
     GString *text; /* all that was sent, with its times and causes */
     uint64_t n_fired, n_left_out;
-} Record;
+} PollingRecord;
 
 /* The chain of causes of a call, back to the start. */
 static void
 note_call(void *data, const CsiCallRecord *call)
 {
-    const Record *self = data;
+    const PollingRecord *self = data;
     const Sim *sim = self->world->sim;
     const SimTrace *trace = sim_trace(sim);
 
@@ -55,7 +55,7 @@ edit_policy(Object *object, const void *policy)
 }
 
 static gboolean
-release(Object *object, const void *arg)
+polling_release(Object *object, const void *arg)
 {
     (void)arg;
     VOLUME(object)->phase = VOLUME_RELEASED;
@@ -63,7 +63,7 @@ release(Object *object, const void *arg)
 }
 
 static gboolean
-remove_pv_protection(Object *object, const void *arg)
+polling_remove_pv_protection(Object *object, const void *arg)
 {
     (void)arg;
     return object_remove_finalizer(object, FINALIZER_PV_PROTECTION);
@@ -71,7 +71,7 @@ remove_pv_protection(Object *object, const void *arg)
 
 /* Released and attached; its class may come later. */
 static void
-add_volume(World *world, const char *name)
+polling_add_volume(World *world, const char *name)
 {
     Volume *volume = world_volume(world, name);
     g_autofree char *attachment = g_strconcat("a-", name, NULL);
@@ -81,12 +81,12 @@ add_volume(World *world, const char *name)
     object_add_finalizer(&volume->meta, world_intern(world, FINALIZER_PROVISIONER));
     world_create(world, &world_attachment(world, attachment, name, "a")->meta);
     world_create(world, &volume->meta);
-    world_edit(world, KIND_VOLUME, name, remove_pv_protection, NULL);
-    world_edit_status(world, KIND_VOLUME, name, release, NULL);
+    world_edit(world, KIND_VOLUME, name, polling_remove_pv_protection, NULL);
+    world_edit_status(world, KIND_VOLUME, name, polling_release, NULL);
 }
 
 static void
-add_class(World *world)
+polling_add_class(World *world)
 {
     StorageClass *class = world_class(world, "late", BINDING_IMMEDIATE, RECLAIM_DELETE);
     StringPair pairs[] = {
@@ -116,9 +116,9 @@ do_something(World *world, SimStream stream, uint64_t n)
     else if (what == 3 && is_there)
         world_edit(world, KIND_VOLUME, name, edit_policy, &policies[n % 2]);
     else if (what == 4 && !is_there && !is_attached)
-        add_volume(world, name);
+        polling_add_volume(world, name);
     if (n == N_ACTIONS / 2)
-        add_class(world);
+        polling_add_class(world);
     if (n == N_ACTIONS * 3 / 4) {
         cluster_crash(world->cluster, "external-provisioner", WORLD_DRIVER);
         cluster_restart(world->cluster, "external-provisioner", WORLD_DRIVER);
@@ -127,7 +127,7 @@ do_something(World *world, SimStream stream, uint64_t n)
 
 /* What the API server was asked, what Events came of it, and what the work queues measured. */
 static void
-note_end(Record *self)
+note_end(PollingRecord *self)
 {
     static const char *const whats[] = {"GET Secret", "PATCH PersistentVolume",
                                         "DELETE PersistentVolume"};
@@ -161,27 +161,27 @@ static const struct {
 };
 
 static void
-run_at_random(Record *self, uint64_t seed, gboolean polling)
+run_at_random(PollingRecord *self, uint64_t seed, gboolean polling)
 {
     unsigned row = seed % G_N_ELEMENTS(rows);
-    WorldOptions options = {.recorded_timing = TRUE,
-                            .seed = seed,
-                            .polling = polling,
-                            .measured = TRUE,
-                            .flag = rows[row].flag,
-                            .value = rows[row].value,
-                            .flag2 = "retry-interval-max",
-                            .value2 = "2s"};
+    SidecarWorldOptions options = {.recorded_timing = TRUE,
+                                   .seed = seed,
+                                   .polling = polling,
+                                   .measured = TRUE,
+                                   .flag = rows[row].flag,
+                                   .value = rows[row].value,
+                                   .flag2 = "retry-interval-max",
+                                   .value2 = "2s"};
     SimStream stream = sim_stream_from(seed, 0, "test/user");
     g_autoptr(World) world = world_new(&options);
     SimTime now = SIM_MINUTE;
 
-    *self = (Record){.world = world, .text = g_string_new(NULL)};
+    *self = (PollingRecord){.world = world, .text = g_string_new(NULL)};
     csi_driver_add_observer(csi_modelled_driver_base(world->driver),
                             &(CsiObserver){.started = note_call, .data = self});
     for (unsigned i = 0; i < N_VOLUMES; i++) {
         g_autofree char *name = g_strdup_printf("v%u", i);
-        add_volume(world, name);
+        polling_add_volume(world, name);
         world_run(world, (i + 1) * 17 * SIM_MS); /* their retries do not coincide */
     }
     for (uint64_t n = 0; n < N_ACTIONS; n++) {
@@ -194,13 +194,13 @@ run_at_random(Record *self, uint64_t seed, gboolean polling)
 }
 
 static void
-sleeping_equals_polling(void **state)
+polling_sleeping_equals_polling(void **state)
 {
     uint64_t n_left_out = 0;
 
     (void)state;
     for (uint64_t seed = 1; seed <= 40; seed++) {
-        Record asleep, awake;
+        PollingRecord asleep, awake;
         run_at_random(&asleep, seed, FALSE);
         run_at_random(&awake, seed, TRUE);
         if (strcmp(asleep.text->str, awake.text->str) != 0) {
@@ -224,7 +224,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sleeping_equals_polling),
+        cmocka_unit_test(polling_sleeping_equals_polling),
     };
 
     return cmocka_run_group_tests_name("external-provisioner/polling", tests, NULL, NULL);

@@ -80,7 +80,7 @@ creation_is_retried_on_the_grid(void **state)
 }
 
 static gboolean
-release(Object *object, const void *arg)
+retries_release(Object *object, const void *arg)
 {
     (void)arg;
     VOLUME(object)->phase = VOLUME_RELEASED;
@@ -88,14 +88,14 @@ release(Object *object, const void *arg)
 }
 
 static gboolean
-remove_pv_protection(Object *object, const void *arg)
+retries_remove_pv_protection(Object *object, const void *arg)
 {
     (void)arg;
     return object_remove_finalizer(object, FINALIZER_PV_PROTECTION);
 }
 
 static void
-delete_volume(const RetryCase *row)
+retries_delete_volume(const RetryCase *row)
 {
     g_autoptr(World) world = retry_world(row);
     Volume *volume = world_volume(world, "pv");
@@ -103,8 +103,8 @@ delete_volume(const RetryCase *row)
     volume->reclaim_policy = RECLAIM_DELETE;
     object_add_finalizer(&volume->meta, world_intern(world, FINALIZER_PROVISIONER));
     world_create(world, &volume->meta);
-    world_edit(world, KIND_VOLUME, "pv", remove_pv_protection, NULL);
-    world_edit_status(world, KIND_VOLUME, "pv", release, NULL);
+    world_edit(world, KIND_VOLUME, "pv", retries_remove_pv_protection, NULL);
+    world_edit_status(world, KIND_VOLUME, "pv", retries_release, NULL);
     world_run(world, RETRY_TIME);
     assert_attempts(world, row);
     assert_int_equal(count_volumes(world), row->succeeds ? 0 : 1);
@@ -119,7 +119,7 @@ static void
 deletion_is_retried_on_the_grid(void **state)
 {
     (void)state;
-    retry_all(CSI_DELETE_VOLUME, delete_cases, G_N_ELEMENTS(delete_cases), delete_volume);
+    retry_all(CSI_DELETE_VOLUME, delete_cases, G_N_ELEMENTS(delete_cases), retries_delete_volume);
 }
 
 /* PROV-15, PROV-16: which errors may have left something behind. A claim that goes meanwhile is
@@ -222,7 +222,8 @@ probed_until_it_is_ready(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(probe_cases); i++) {
-        WorldOptions options = {.seed = 1, .driver = be_ready_later, .driver_arg = &probe_cases[i]};
+        SidecarWorldOptions options = {
+            .seed = 1, .driver = be_ready_later, .driver_arg = &probe_cases[i]};
         g_autoptr(GString) times = g_string_new(NULL);
         g_autoptr(World) world = world_new(&options);
         csi_driver_add_observer(csi_modelled_driver_base(world->driver),

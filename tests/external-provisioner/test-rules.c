@@ -28,7 +28,7 @@ typedef struct {
 } ClaimCase;
 
 static void
-annotate(World *world, Object *object, const char *key, const char *value)
+rules_annotate(World *world, Object *object, const char *key, const char *value)
 {
     object_set_annotation(object, world_intern(world, key), world_intern(world, value));
 }
@@ -44,7 +44,7 @@ static void
 want_another_provisioner(World *world, Claim *claim, StorageClass *class)
 {
     (void)class;
-    annotate(world, &claim->meta, ANNOTATION_STORAGE_PROVISIONER, "other.example");
+    rules_annotate(world, &claim->meta, ANNOTATION_STORAGE_PROVISIONER, "other.example");
 }
 
 /* The old key counts only where the new one is missing. */
@@ -80,14 +80,14 @@ static void
 have_a_node(World *world, Claim *claim, StorageClass *class)
 {
     wait_for_a_node(world, claim, class);
-    annotate(world, &claim->meta, ANNOTATION_SELECTED_NODE, "b");
+    rules_annotate(world, &claim->meta, ANNOTATION_SELECTED_NODE, "b");
 }
 
 static void
 have_an_empty_node(World *world, Claim *claim, StorageClass *class)
 {
     wait_for_a_node(world, claim, class);
-    annotate(world, &claim->meta, ANNOTATION_SELECTED_NODE, "");
+    rules_annotate(world, &claim->meta, ANNOTATION_SELECTED_NODE, "");
 }
 
 /* Neither phase nor annotation nor deletion is looked at. */
@@ -95,7 +95,7 @@ static void
 be_bound_already(World *world, Claim *claim, StorageClass *class)
 {
     (void)class;
-    annotate(world, &claim->meta, ANNOTATION_BIND_COMPLETED, "yes");
+    rules_annotate(world, &claim->meta, ANNOTATION_BIND_COMPLETED, "yes");
 }
 
 static void
@@ -239,12 +239,12 @@ fast(World *world, CsiModelledOptions *options)
 static void
 try_claim(const ClaimCase *row)
 {
-    WorldOptions options = {.seed = 1,
-                            .driver = fast,
-                            .driver_arg = &row->driver,
-                            .flag = "feature-gates",
-                            .value = "VolumeAttributesClass=true",
-                            .gate_on = "VolumeAttributesClass"};
+    SidecarWorldOptions options = {.seed = 1,
+                                   .driver = fast,
+                                   .driver_arg = &row->driver,
+                                   .flag = "feature-gates",
+                                   .value = "VolumeAttributesClass=true",
+                                   .gate_on = "VolumeAttributesClass"};
     g_autoptr(World) world = world_new(&options);
     StorageClass *class = world_class(world, "class", BINDING_IMMEDIATE, RECLAIM_DELETE);
     Claim *claim = world_claim(world, "data", "class", NULL);
@@ -272,12 +272,12 @@ what_becomes_of_claims(void **state)
 
 typedef struct {
     unsigned n_refused, n_to_refuse;
-} Refusal;
+} ExternalProvisionerRulesRefusal;
 
 static ApiCode
 refuse_volumes(void *data, const ApiRequest *request, GString *message)
 {
-    Refusal *self = data;
+    ExternalProvisionerRulesRefusal *self = data;
 
     if (request->verb != API_CREATE || request->key->kind != KIND_VOLUME ||
         self->n_refused >= self->n_to_refuse)
@@ -299,9 +299,9 @@ create_claim(World *world)
 static void
 a_volume_is_stored_at_last(void **state)
 {
-    WorldOptions options = {.seed = 1, .driver = fast};
+    SidecarWorldOptions options = {.seed = 1, .driver = fast};
     g_autoptr(World) world = world_new(&options);
-    Refusal refusal = {.n_to_refuse = 6};
+    ExternalProvisionerRulesRefusal refusal = {.n_to_refuse = 6};
 
     (void)state;
     api_server_set_fault(world->api, refuse_volumes, &refusal);
@@ -320,9 +320,9 @@ a_volume_is_stored_at_last(void **state)
 static void
 a_crash_before_it_is_stored(void **state)
 {
-    WorldOptions options = {.seed = 1, .driver = fast};
+    SidecarWorldOptions options = {.seed = 1, .driver = fast};
     g_autoptr(World) world = world_new(&options);
-    Refusal refusal = {.n_to_refuse = 1000};
+    ExternalProvisionerRulesRefusal refusal = {.n_to_refuse = 1000};
 
     (void)state;
     api_server_set_fault(world->api, refuse_volumes, &refusal);
@@ -353,7 +353,7 @@ a_late_watch_asks_again(void **state)
 
     (void)state;
     for (uint64_t seed = 1; seed <= 50; seed++) {
-        WorldOptions options = {.seed = seed, .driver = fast, .recorded_timing = TRUE};
+        SidecarWorldOptions options = {.seed = seed, .driver = fast, .recorded_timing = TRUE};
         g_autoptr(World) world = world_new(&options);
         create_claim(world);
         for (unsigned i = 0; i < 30; i++) { /* somebody touches the claim all the time */
@@ -412,7 +412,7 @@ set_volume_phase(Object *object, const void *phase)
 static void
 try_volume(const VolumeCase *row)
 {
-    WorldOptions options = {.seed = 1, .driver = fast};
+    SidecarWorldOptions options = {.seed = 1, .driver = fast};
     g_autoptr(World) world = world_new(&options);
     Volume *volume = world_volume(world, "pv");
 
@@ -421,7 +421,7 @@ try_volume(const VolumeCase *row)
     if (row->held)
         object_add_finalizer(&volume->meta, world_intern(world, FINALIZER_PROVISIONER));
     if (row->by != NULL)
-        annotate(world, &volume->meta, ANNOTATION_PROVISIONED_BY, row->by);
+        rules_annotate(world, &volume->meta, ANNOTATION_PROVISIONED_BY, row->by);
     world_create(world, &volume->meta);
     world_edit_status(world, KIND_VOLUME, "pv", set_volume_phase, &row->phase);
     if (row->terminating)
@@ -471,7 +471,7 @@ a_deletion_survives_deaths(void **state)
 
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(verbs); i++) {
-        WorldOptions options = {.seed = 1, .driver = fast};
+        SidecarWorldOptions options = {.seed = 1, .driver = fast};
         g_autoptr(World) world = world_new(&options);
         Death death = {.world = world, .verb = verbs[i]};
         Volume *volume = world_volume(world, "pv");

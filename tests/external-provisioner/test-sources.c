@@ -159,7 +159,7 @@ clone_and_restore(World *world, CsiModelledOptions *options)
 static World *
 source_world(void)
 {
-    WorldOptions options = {.seed = 1, .driver = clone_and_restore};
+    SidecarWorldOptions options = {.seed = 1, .driver = clone_and_restore};
     World *world = world_new(&options);
 
     world_create(world, &world_class(world, "class", BINDING_IMMEDIATE, RECLAIM_DELETE)->meta);
@@ -280,7 +280,7 @@ hold_as_source(Object *object, const void *arg)
 }
 
 static gboolean
-bind_claim(Object *object, const void *arg)
+sources_bind_claim(Object *object, const void *arg)
 {
     (void)arg;
     CLAIM(object)->phase = CLAIM_BOUND;
@@ -308,7 +308,7 @@ a_source_is_held(void **state)
     world_delete(world, KIND_CLAIM, "source");
     world_run(world, 40 * SIM_SECOND);
     assert_non_null(world_get(world, KIND_CLAIM, "source")); /* the clone is Pending */
-    world_edit_status(world, KIND_CLAIM, "data", bind_claim, NULL);
+    world_edit_status(world, KIND_CLAIM, "data", sources_bind_claim, NULL);
     world_run(world, 70 * SIM_SECOND); /* looked at 1, 3, 7, 15, 31 s after */
     assert_null(world_get(world, KIND_CLAIM, "source"));
 }
@@ -334,7 +334,7 @@ a_copy_holds_by_its_data_source(void **state)
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(hold_cases); i++) {
         const HoldCase *row = &hold_cases[i];
-        WorldOptions options = {
+        SidecarWorldOptions options = {
             .seed = 1, .driver = clone_and_restore, .gate_on = "CrossNamespaceVolumeDataSource"};
         g_autoptr(World) world = world_new(&options);
         create_source(world, &sound);

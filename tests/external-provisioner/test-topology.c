@@ -152,14 +152,14 @@ typedef struct {
     Topology topology;
     Object *nodes[4], *csi_nodes[4];
     TopologyTerms allowed;
-} Fixture;
+} TopologyFixture;
 
 static void
-fixture_init(Fixture *fixture, const RequireCase *c)
+fixture_init(TopologyFixture *fixture, const RequireCase *c)
 {
     static const char *const names[] = {"a", "b", "c", "d"};
 
-    *fixture = (Fixture){.objects = objects_new(1)};
+    *fixture = (TopologyFixture){.objects = objects_new(1)};
     fixture->strings = objects_strings(fixture->objects);
     const char *key = strings_intern(fixture->strings, "z"),
                *driver = strings_intern(fixture->strings, "driver");
@@ -188,7 +188,7 @@ fixture_init(Fixture *fixture, const RequireCase *c)
 }
 
 static void
-fixture_clear(Fixture *fixture)
+fixture_clear(TopologyFixture *fixture)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(fixture->nodes); i++) {
         object_unref(fixture->nodes[i]);
@@ -222,7 +222,7 @@ static void
 requirements(void **state)
 {
     const RequireCase *c = *state;
-    Fixture fixture;
+    TopologyFixture fixture;
     g_autofree void *memory = NULL;
     TopologyRequirement requirement;
 

@@ -27,7 +27,7 @@ typedef struct {
 } Bond;
 
 static gboolean
-bind_claim(Object *object, const void *data)
+external_resizer_bind_claim(Object *object, const void *data)
 {
     (void)data;
     CLAIM(object)->phase = CLAIM_BOUND;
@@ -57,7 +57,7 @@ bind_volume(Object *object, const void *data)
 }
 
 static World *
-world_with_claim(const WorldOptions *options)
+world_with_claim(const SidecarWorldOptions *options)
 {
     World *world = world_new(options);
     StorageClass *class = world_class(world, "fast", BINDING_IMMEDIATE, RECLAIM_DELETE);
@@ -67,7 +67,7 @@ world_with_claim(const WorldOptions *options)
     world_create(world, &class->meta);
     claim->volume_name = world_intern(world, "pv");
     world_create(world, &claim->meta);
-    world_edit_status(world, KIND_CLAIM, "data", bind_claim, NULL);
+    world_edit_status(world, KIND_CLAIM, "data", external_resizer_bind_claim, NULL);
     world_create(world, &world_volume(world, "pv")->meta);
     Bond bond = {.claim = the_claim(world)->meta.key, .uid = the_claim(world)->meta.uid};
     world_edit(world, KIND_VOLUME, "pv", bind_volume, &bond);
@@ -77,7 +77,7 @@ world_with_claim(const WorldOptions *options)
 }
 
 static gboolean
-set_request(Object *object, const void *bytes)
+external_resizer_set_request(Object *object, const void *bytes)
 {
     CLAIM(object)->request_bytes = *(const int64_t *)bytes;
     return TRUE;
@@ -86,7 +86,7 @@ set_request(Object *object, const void *bytes)
 static void
 ask_for(World *world, int64_t bytes)
 {
-    world_edit(world, KIND_CLAIM, "data", set_request, &bytes);
+    world_edit(world, KIND_CLAIM, "data", external_resizer_set_request, &bytes);
 }
 
 static void
@@ -187,7 +187,7 @@ hang(World *world, CsiModelledOptions *options)
 static void
 grows_up_to_the_node(void **state)
 {
-    WorldOptions options = {.seed = 1};
+    SidecarWorldOptions options = {.seed = 1};
     g_autoptr(World) world = world_with_claim(&options);
 
     (void)state;
@@ -217,7 +217,7 @@ grows_up_to_the_node(void **state)
 static void
 grows_without_the_node(void **state)
 {
-    WorldOptions options = {.seed = 1, .driver = no_node_expansion};
+    SidecarWorldOptions options = {.seed = 1, .driver = no_node_expansion};
     g_autoptr(World) world = world_with_claim(&options);
 
     (void)state;
@@ -238,7 +238,7 @@ grows_without_the_node(void **state)
 static void
 node_alone(void **state)
 {
-    WorldOptions options = {.seed = 1, .driver = nodes_only};
+    SidecarWorldOptions options = {.seed = 1, .driver = nodes_only};
     g_autoptr(World) world = world_with_claim(&options);
 
     (void)state;
@@ -251,7 +251,7 @@ node_alone(void **state)
 static void
 nobody_expands(void **state)
 {
-    WorldOptions options = {.seed = 1, .driver = neither};
+    SidecarWorldOptions options = {.seed = 1, .driver = neither};
     g_autoptr(World) world = world_with_claim(&options);
 
     (void)state;
@@ -271,7 +271,7 @@ unbind(Object *object, const void *uid)
 static void
 volume_of_another_claim(void **state)
 {
-    WorldOptions options = {.seed = 1};
+    SidecarWorldOptions options = {.seed = 1};
     g_autoptr(World) world = world_with_claim(&options);
     const ObjectUid other = {1, 2};
 
@@ -295,7 +295,8 @@ node_is_done(Object *object, const void *data)
 static void
 annotation_comes_and_goes(void **state)
 {
-    WorldOptions options = {.seed = 1, .flag = "feature-gates", .value = "AnnotateFsResize=true"};
+    SidecarWorldOptions options = {
+        .seed = 1, .flag = "feature-gates", .value = "AnnotateFsResize=true"};
     g_autoptr(World) world = world_with_claim(&options);
 
     (void)state;
@@ -318,7 +319,7 @@ annotation_comes_and_goes(void **state)
 static void
 final_error(void **state)
 {
-    WorldOptions options = {.seed = 1, .driver = internal};
+    SidecarWorldOptions options = {.seed = 1, .driver = internal};
     g_autoptr(World) world = world_with_claim(&options);
 
     (void)state;
@@ -344,7 +345,7 @@ final_error(void **state)
 static void
 infeasible(void **state)
 {
-    WorldOptions options = {.seed = 1, .driver = out_of_range};
+    SidecarWorldOptions options = {.seed = 1, .driver = out_of_range};
     g_autoptr(World) world = world_with_claim(&options);
 
     (void)state;
@@ -364,7 +365,7 @@ infeasible(void **state)
 static void
 recovers_by_a_smaller_request(void **state)
 {
-    WorldOptions options = {.seed = 1, .driver = out_of_range_at_first};
+    SidecarWorldOptions options = {.seed = 1, .driver = out_of_range_at_first};
     g_autoptr(World) world = world_with_claim(&options);
 
     (void)state;
@@ -384,7 +385,7 @@ recovers_by_a_smaller_request(void **state)
 static void
 keeps_the_size_under_way(void **state)
 {
-    WorldOptions options = {.seed = 1, .driver = aborted};
+    SidecarWorldOptions options = {.seed = 1, .driver = aborted};
     g_autoptr(World) world = world_with_claim(&options);
 
     (void)state;
@@ -401,7 +402,7 @@ keeps_the_size_under_way(void **state)
 static void
 call_hangs(void **state)
 {
-    WorldOptions options = {.seed = 1, .driver = hang};
+    SidecarWorldOptions options = {.seed = 1, .driver = hang};
     g_autoptr(World) world = world_with_claim(&options);
 
     (void)state;
@@ -430,7 +431,7 @@ pod_with_claim(World *world)
 static void
 waits_until_no_pod_uses_it(void **state)
 {
-    WorldOptions options = {.seed = 1, .driver = in_use};
+    SidecarWorldOptions options = {.seed = 1, .driver = in_use};
     g_autoptr(World) world = world_with_claim(&options);
 
     (void)state;
@@ -461,7 +462,7 @@ unprotect(Object *object, const void *data)
 static void
 claim_vanishes(void **state)
 {
-    WorldOptions options = {
+    SidecarWorldOptions options = {
         .seed = 3, .recorded_timing = TRUE, .flag = "kube-api-burst", .value = "1"};
 
     (void)state;
@@ -486,7 +487,7 @@ claim_vanishes(void **state)
 static void
 server_drops_the_size(void **state)
 {
-    WorldOptions options = {.seed = 1, .minor = 31};
+    SidecarWorldOptions options = {.seed = 1, .minor = 31};
     g_autoptr(World) world = world_with_claim(&options);
 
     (void)state;
@@ -505,7 +506,7 @@ server_drops_the_size(void **state)
 static void
 older_path(void **state)
 {
-    WorldOptions options = {.seed = 1, LEGACY};
+    SidecarWorldOptions options = {.seed = 1, LEGACY};
     g_autoptr(World) world = world_with_claim(&options);
 
     (void)state;
@@ -519,7 +520,7 @@ older_path(void **state)
 static void
 older_path_fails(void **state)
 {
-    WorldOptions options = {.seed = 1, .driver = internal, LEGACY};
+    SidecarWorldOptions options = {.seed = 1, .driver = internal, LEGACY};
     g_autoptr(World) world = world_with_claim(&options);
 
     (void)state;
@@ -540,7 +541,7 @@ older_path_fails(void **state)
 static void
 dies_and_goes_on(void **state)
 {
-    WorldOptions options = {.seed = 3, .recorded_timing = TRUE};
+    SidecarWorldOptions options = {.seed = 3, .recorded_timing = TRUE};
     unsigned n_repeated = 0;
 
     (void)state;
@@ -564,7 +565,7 @@ dies_and_goes_on(void **state)
 static void
 self_wake(void **state)
 {
-    WorldOptions options = {.seed = 5, .recorded_timing = TRUE};
+    SidecarWorldOptions options = {.seed = 5, .recorded_timing = TRUE};
     g_autoptr(World) world = world_with_claim(&options);
 
     (void)state;

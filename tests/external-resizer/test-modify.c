@@ -26,7 +26,7 @@ typedef struct {
 } Start;
 
 static gboolean
-bind_claim(Object *object, const void *data)
+modify_bind_claim(Object *object, const void *data)
 {
     const Start *start = data;
     Claim *claim = CLAIM(object);
@@ -60,7 +60,7 @@ the_volume(World *world)
 
 /* A bound claim, its volume, and the classes silver and gold. */
 static World *
-world_with_claim(const WorldOptions *options, const char *had)
+world_with_claim(const SidecarWorldOptions *options, const char *had)
 {
     World *world = world_new(options);
     Claim *claim = world_claim(world, "data", "fast", NULL);
@@ -74,7 +74,7 @@ world_with_claim(const WorldOptions *options, const char *had)
     claim->attributes_class = volume->attributes_class = start.had;
     world_create(world, &claim->meta);
     world_create(world, &volume->meta);
-    world_edit_status(world, KIND_CLAIM, "data", bind_claim, &start);
+    world_edit_status(world, KIND_CLAIM, "data", modify_bind_claim, &start);
     start.claim = the_claim(world)->meta.key;
     start.uid = the_claim(world)->meta.uid;
     world_edit(world, KIND_VOLUME, "pv", bind_volume, &start);
@@ -84,7 +84,7 @@ world_with_claim(const WorldOptions *options, const char *had)
 }
 
 static gboolean
-set_class(Object *object, const void *name)
+modify_set_class(Object *object, const void *name)
 {
     CLAIM(object)->attributes_class = name;
     return TRUE;
@@ -93,7 +93,7 @@ set_class(Object *object, const void *name)
 static void
 ask_for(World *world, const char *class)
 {
-    world_edit(world, KIND_CLAIM, "data", set_class, world_intern(world, class));
+    world_edit(world, KIND_CLAIM, "data", modify_set_class, world_intern(world, class));
 }
 
 /* "Infeasible gold, has silver: ModifyingVolume" */
@@ -168,7 +168,7 @@ a_class_changes(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(changes_cases); i++) {
-        WorldOptions options = {.seed = 1, .driver_arg = changes_cases[i].error, ON};
+        SidecarWorldOptions options = {.seed = 1, .driver_arg = changes_cases[i].error, ON};
         g_autoptr(World) world = world_with_claim(&options, changes_cases[i].had);
         print_message("%s\n", changes_cases[i].title);
         ask_for(world, changes_cases[i].wanted);
@@ -185,7 +185,7 @@ a_class_changes(void **state)
 static void
 nobody_changes_it(void **state)
 {
-    WorldOptions off = {
+    SidecarWorldOptions off = {
         .seed = 1, .driver = changes, GATES, .value = "VolumeAttributesClass=false"};
     g_autoptr(World) world = world_with_claim(&off, "silver");
 
@@ -199,7 +199,7 @@ nobody_changes_it(void **state)
 static void
 a_driver_cannot(void **state)
 {
-    WorldOptions options = {.seed = 1, GATES, .value = "VolumeAttributesClass=true"};
+    SidecarWorldOptions options = {.seed = 1, GATES, .value = "VolumeAttributesClass=true"};
     g_autoptr(World) world = world_with_claim(&options, "silver");
 
     (void)state;
@@ -213,7 +213,7 @@ a_driver_cannot(void **state)
 static void
 a_final_error_is_retried(void **state)
 {
-    WorldOptions options = {.seed = 1, .driver_arg = &internal_twice, ON};
+    SidecarWorldOptions options = {.seed = 1, .driver_arg = &internal_twice, ON};
     g_autoptr(World) world = world_with_claim(&options, "silver");
 
     (void)state;
@@ -227,7 +227,7 @@ a_final_error_is_retried(void **state)
 static void
 an_infeasible_class_waits(void **state)
 {
-    WorldOptions options = {.seed = 1, .driver_arg = &invalid_once, ON};
+    SidecarWorldOptions options = {.seed = 1, .driver_arg = &invalid_once, ON};
     g_autoptr(World) world = world_with_claim(&options, "silver");
 
     (void)state;
@@ -241,7 +241,7 @@ an_infeasible_class_waits(void **state)
 static void
 going_back_leaves_the_status(void **state)
 {
-    WorldOptions options = {.seed = 1, .driver_arg = &invalid_once, ON};
+    SidecarWorldOptions options = {.seed = 1, .driver_arg = &invalid_once, ON};
     g_autoptr(World) world = world_with_claim(&options, "silver");
 
     (void)state;
@@ -262,7 +262,7 @@ going_back_leaves_the_status(void **state)
 static void
 a_late_class_wakes_nobody(void **state)
 {
-    WorldOptions options = {.seed = 1, ON};
+    SidecarWorldOptions options = {.seed = 1, ON};
     g_autoptr(World) world = world_with_claim(&options, "silver");
 
     (void)state;
@@ -278,7 +278,7 @@ a_late_class_wakes_nobody(void **state)
 static void
 a_restart_goes_on(void **state)
 {
-    WorldOptions options = {.seed = 1, ON};
+    SidecarWorldOptions options = {.seed = 1, ON};
     g_autoptr(World) world = world_with_claim(&options, "silver");
 
     (void)state;

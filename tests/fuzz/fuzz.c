@@ -31,14 +31,14 @@ typedef struct {
     void (*take)(const char *text, gsize length); /* before the command */
     /* files below the source tree, or ./ the scratch folder; a * stands for many */
     const char *seeds;
-} Target;
+} FuzzTarget;
 
 #define RUN "run base.yaml --out run"
 #define IMPORT "import dump.yaml --audit audit.log --out mine"
 #define IMPORTED "check mine/scenario.yaml"
 
 /* clang-format off */
-static const Target targets[] = {
+static const FuzzTarget targets[] = {
     {"scenario", NULL, "input.yaml", "check input.yaml", NULL, "scenarios/*.yaml"},
     {"sweep", NULL, "input.yaml", "check input.yaml", NULL, "scenarios/sweeps/*.yaml"},
     {"profile", NULL, "input.yaml", "check profile.yaml", NULL, "models/profiles/*.yaml"},
@@ -146,7 +146,7 @@ copy(const char *from, const char *to)
 }
 
 static int
-compare_names(const void *a, const void *b)
+fuzz_compare_names(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -161,7 +161,7 @@ names_in(const char *folder)
 
     while (dir != NULL && (name = g_dir_read_name(dir)) != NULL)
         g_ptr_array_add(names, g_strdup(name));
-    g_ptr_array_sort(names, compare_names);
+    g_ptr_array_sort(names, fuzz_compare_names);
     return names;
 }
 
@@ -225,7 +225,7 @@ run_commands(const char *commands)
     return worst;
 }
 
-static const Target *
+static const FuzzTarget *
 find_target(const char *name)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(targets); i++)
@@ -235,14 +235,14 @@ find_target(const char *name)
 }
 
 static void
-prepare(const Target *target)
+fuzz_prepare(const FuzzTarget *target)
 {
     if (target->before != NULL && run_commands(target->before) != 0)
         fuzz_fail("%s failed", target->before);
 }
 
 static void
-take(const Target *target, const uint8_t *bytes, size_t length)
+fuzz_take(const FuzzTarget *target, const uint8_t *bytes, size_t length)
 {
     g_autofree char *text = g_malloc(length + 1);
 
@@ -263,7 +263,7 @@ take(const Target *target, const uint8_t *bytes, size_t length)
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
-static const Target *target;
+static const FuzzTarget *target;
 
 int
 LLVMFuzzerInitialize(int *argc, char ***argv)
@@ -274,14 +274,14 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
     enter_scratch();
     atexit(leave_scratch);
     target = find_target(g_getenv("FUZZ_TARGET"));
-    prepare(target);
+    fuzz_prepare(target);
     return 0;
 }
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
-    take(target, bytes, length);
+    fuzz_take(target, bytes, length);
     return 0;
 }
 
@@ -290,7 +290,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 /* ---- The corpus ---- */
 
 static void
-take_file(const Target *target, const char *file)
+take_file(const FuzzTarget *target, const char *file)
 {
     g_autofree char *text = NULL;
     gsize length;
@@ -299,18 +299,18 @@ take_file(const Target *target, const char *file)
         fuzz_fail("%s cannot be read", file);
     g_autofree uint8_t *exact = g_memdup2(text, length); /* so that sanitizers see its end */
     dprintf(own_stderr, "# %s\n", file);
-    take(target, exact, length);
+    fuzz_take(target, exact, length);
 }
 
 static void
-replay(const Target *target, char **files)
+fuzz_replay(const FuzzTarget *target, char **files)
 {
     g_autofree char *folder =
         g_build_filename(source_dir(), "tests", "fuzz", "corpus", target->name, NULL);
     g_autoptr(GPtrArray) names = names_in(folder);
 
     enter_scratch();
-    prepare(target);
+    fuzz_prepare(target);
     for (; *files != NULL; files++)
         take_file(target, *files);
     for (unsigned i = 0; i < names->len; i++) {
@@ -322,13 +322,13 @@ replay(const Target *target, char **files)
 
 /* Copies the files that seeds are to @folder. */
 static void
-write_seeds(const Target *target, const char *folder)
+write_seeds(const FuzzTarget *target, const char *folder)
 {
     g_auto(GStrv) patterns = g_strsplit(target->seeds != NULL ? target->seeds : "", " ", 0);
     unsigned n = 0;
 
     enter_scratch();
-    prepare(target);
+    fuzz_prepare(target);
     for (char **pattern = patterns; *pattern != NULL; pattern++) {
         g_autofree char *path = g_str_has_prefix(*pattern, "./")
                                     ? g_strdup(*pattern)
@@ -372,9 +372,9 @@ main(int argc, char **argv)
         return 0;
     }
     if (argc > 1)
-        replay(find_target(argv[1]), argv + 2);
+        fuzz_replay(find_target(argv[1]), argv + 2);
     for (unsigned i = 0; i < G_N_ELEMENTS(targets) && argc == 1; i++) {
-        replay(&targets[i], (char **)none);
+        fuzz_replay(&targets[i], (char **)none);
         dprintf(own_stdout, "ok %u - %s\n", i + 1, targets[i].name);
     }
     dprintf(own_stdout, "1..%u\n", argc == 1 ? (unsigned)G_N_ELEMENTS(targets) : 0);

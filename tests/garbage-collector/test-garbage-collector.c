@@ -46,7 +46,7 @@ create_pod(StorageWorld *world, const char *name, const Object *owner)
 }
 
 static void
-go_on(StorageWorld *world)
+garbage_collector_go_on(StorageWorld *world)
 {
     storage_world_run(world, sim_now(world->sim) + SIM_SECOND);
 }
@@ -55,7 +55,7 @@ typedef struct {
     const char *title;
     void (*tell)(StorageWorld *world);
     const char *log;
-} Story;
+} GarbageCollectorStory;
 
 /* Each dependent is read, its owner once, and then it is deleted. */
 static void
@@ -68,9 +68,9 @@ set_goes(StorageWorld *world)
     create_owned(world, object_new(key(world, KIND_CONTROLLER_REVISION, "web-1")), set, NULL);
     storage_world_create(world, storage_world_claim(world, "data-web-0", 1, "fast"));
     storage_world_start(world);
-    go_on(world);
+    garbage_collector_go_on(world);
     storage_world_delete(world, key(world, KIND_STATEFUL_SET, "web"));
-    go_on(world);
+    garbage_collector_go_on(world);
     assert_null(api_server_get(world->api, key(world, KIND_POD, "web-0")));
     assert_non_null(storage_world_stored_claim(world, "data-web-0")); /* nobody owns it (WL-64) */
 }
@@ -82,9 +82,9 @@ nothing_goes(StorageWorld *world)
 
     storage_world_start(world);
     create_pod(world, "web-0", set);
-    go_on(world);
+    garbage_collector_go_on(world);
     storage_world_delete(world, key(world, KIND_POD, "web-0"));
-    go_on(world);
+    garbage_collector_go_on(world);
 }
 
 /* EPH-7: as a pod whose ephemeral volume's claim goes with it. */
@@ -95,9 +95,9 @@ pod_goes(StorageWorld *world)
 
     create_owned(world, storage_world_claim(world, "p-scratch", 1, "fast"), pod, NULL);
     storage_world_start(world);
-    go_on(world);
+    garbage_collector_go_on(world);
     storage_world_delete(world, key(world, KIND_POD, "p"));
-    go_on(world);
+    garbage_collector_go_on(world);
 }
 
 /* A set of the same name is another owner: the uid tells. */
@@ -108,10 +108,10 @@ owner_comes_anew(StorageWorld *world)
 
     create_pod(world, "web-0", set);
     storage_world_start(world);
-    go_on(world);
+    garbage_collector_go_on(world);
     storage_world_delete(world, key(world, KIND_STATEFUL_SET, "web"));
     create_set(world, "web");
-    go_on(world);
+    garbage_collector_go_on(world);
 }
 
 /* The dependent comes when its owner is gone already. */
@@ -122,9 +122,9 @@ owner_went_before(StorageWorld *world)
 
     storage_world_start(world);
     storage_world_delete(world, key(world, KIND_STATEFUL_SET, "web"));
-    go_on(world);
+    garbage_collector_go_on(world);
     create_pod(world, "web-0", set);
-    go_on(world);
+    garbage_collector_go_on(world);
 }
 
 static void
@@ -135,9 +135,9 @@ one_owner_is_left(StorageWorld *world)
 
     create_owned(world, storage_world_pod(world, "web-0", NULL, NULL), set, other);
     storage_world_start(world);
-    go_on(world);
+    garbage_collector_go_on(world);
     storage_world_delete(world, key(world, KIND_STATEFUL_SET, "web"));
-    go_on(world);
+    garbage_collector_go_on(world);
     assert_non_null(api_server_get(world->api, key(world, KIND_POD, "web-0")));
 }
 
@@ -149,9 +149,9 @@ dependent_goes_already(StorageWorld *world)
     create_owned(world, storage_world_claim(world, "c", 1, "fast"), set, NULL);
     storage_world_delete(world, storage_world_claim_key(world, "c")); /* its protection holds it */
     storage_world_start(world);
-    go_on(world);
+    garbage_collector_go_on(world);
     storage_world_delete(world, key(world, KIND_STATEFUL_SET, "web"));
-    go_on(world);
+    garbage_collector_go_on(world);
 }
 
 /* Went while the collector was away. */
@@ -162,7 +162,7 @@ crashed_meanwhile(StorageWorld *world)
 
     create_pod(world, "web-0", set);
     storage_world_start(world);
-    go_on(world);
+    garbage_collector_go_on(world);
     cluster_crash(world->cluster, "kube-controller-manager", NULL);
     storage_world_delete(world, key(world, KIND_STATEFUL_SET, "web"));
     cluster_restart(world->cluster, "kube-controller-manager", NULL);
@@ -176,11 +176,11 @@ set_goes_last(StorageWorld *world)
 
     create_pod(world, "web-0", set);
     storage_world_start(world);
-    go_on(world);
+    garbage_collector_go_on(world);
     storage_world_delete_as(world, key(world, KIND_STATEFUL_SET, "web"), API_FOREGROUND);
     assert_true(
         object_is_deleted(api_server_get(world->api, key(world, KIND_STATEFUL_SET, "web"))));
-    go_on(world);
+    garbage_collector_go_on(world);
     assert_null(api_server_get(world->api, key(world, KIND_POD, "web-0")));
     assert_null(api_server_get(world->api, key(world, KIND_STATEFUL_SET, "web")));
 }
@@ -195,13 +195,13 @@ chain_goes(StorageWorld *world)
     create_owned(world, storage_world_claim(world, "scratch", 1, "fast"),
                  api_server_get(world->api, key(world, KIND_POD, "web-0")), NULL);
     storage_world_start(world);
-    go_on(world);
+    garbage_collector_go_on(world);
     storage_world_delete_as(world, key(world, KIND_STATEFUL_SET, "web"), API_FOREGROUND);
-    go_on(world);
+    garbage_collector_go_on(world);
     assert_non_null(api_server_get(world->api, key(world, KIND_POD, "web-0")));
     storage_world_patch(world, storage_world_claim_key(world, "scratch"), edit_remove_finalizer,
                         strings_intern(objects_strings(world->objects), FINALIZER_PVC_PROTECTION));
-    go_on(world);
+    garbage_collector_go_on(world);
     assert_null(api_server_get(world->api, key(world, KIND_STATEFUL_SET, "web")));
 }
 
@@ -210,9 +210,9 @@ set_waits_for_nobody(StorageWorld *world)
 {
     create_set(world, "web");
     storage_world_start(world);
-    go_on(world);
+    garbage_collector_go_on(world);
     storage_world_delete_as(world, key(world, KIND_STATEFUL_SET, "web"), API_FOREGROUND);
-    go_on(world);
+    garbage_collector_go_on(world);
 }
 
 /* The other owner keeps the pod, which then no longer blocks. */
@@ -224,9 +224,9 @@ shared_dependent_stays(StorageWorld *world)
 
     create_owned(world, storage_world_pod(world, "web-0", NULL, NULL), set, other);
     storage_world_start(world);
-    go_on(world);
+    garbage_collector_go_on(world);
     storage_world_delete_as(world, key(world, KIND_STATEFUL_SET, "web"), API_FOREGROUND);
-    go_on(world);
+    garbage_collector_go_on(world);
     const Object *pod = api_server_get(world->api, key(world, KIND_POD, "web-0"));
     assert_int_equal(pod->owners->n_items, 1);
     assert_null(api_server_get(world->api, key(world, KIND_STATEFUL_SET, "web")));
@@ -240,14 +240,14 @@ pods_stay(StorageWorld *world)
     create_pod(world, "web-0", set);
     create_pod(world, "web-1", set);
     storage_world_start(world);
-    go_on(world);
+    garbage_collector_go_on(world);
     storage_world_delete_as(world, key(world, KIND_STATEFUL_SET, "web"), API_ORPHAN);
-    go_on(world);
+    garbage_collector_go_on(world);
     assert_null(object_controller(api_server_get(world->api, key(world, KIND_POD, "web-0"))));
     assert_null(api_server_get(world->api, key(world, KIND_STATEFUL_SET, "web")));
 }
 
-static const Story stories[] = {
+static const GarbageCollectorStory stories[] = {
     {"WL-101 what a set owned goes with it", set_goes,
      "GET pod/web-0, GET pod/web-1, GET revision/web-1, GET sts/web 404, GET sts/web 404, "
      "GET sts/web 404, DELETE pod/web-0, DELETE pod/web-1, DELETE revision/web-1"                                            },
@@ -274,9 +274,9 @@ static const Story stories[] = {
 };
 
 static void
-tell_story(void **state)
+garbage_collector_tell_story(void **state)
 {
-    const Story *story = *state;
+    const GarbageCollectorStory *story = *state;
     StorageWorld world;
 
     storage_world_init(&world, NULL);
@@ -316,7 +316,7 @@ main(void)
 
     for (unsigned i = 0; i < G_N_ELEMENTS(stories); i++)
         tests[n++] = (struct CMUnitTest){.name = stories[i].title,
-                                         .test_func = tell_story,
+                                         .test_func = garbage_collector_tell_story,
                                          .initial_state = (void *)&stories[i]};
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(throttled);
     return _cmocka_run_group_tests("garbage-collector", tests, n, NULL, NULL);

@@ -113,7 +113,7 @@ typedef struct {
     GArray *steps, *pairs; /* ... OrderStep, OrderPair (owned) */
     gboolean is_noise;     /* VALUE: missed, but stalls of the recording machine cover it */
     char *stall;           /* ... the worst of them, in words (owned) */
-} Check;
+} GoldenCheck;
 
 struct Checks {
     const Moments *recorded;
@@ -126,7 +126,7 @@ struct Checks {
 static void
 check_free(void *data)
 {
-    Check *check = data;
+    GoldenCheck *check = data;
 
     g_free(check->of);
     g_free(check->to);
@@ -141,10 +141,10 @@ check_free(void *data)
     g_free(check);
 }
 
-static Check *
+static GoldenCheck *
 add_check(Checks *self, CheckType type, const char *what, char *of)
 {
-    Check *check = g_new0(Check, 1);
+    GoldenCheck *check = g_new0(GoldenCheck, 1);
 
     check->type = type;
     check->what = what;
@@ -164,7 +164,7 @@ range_add(Range *range, double value)
 /* ---- What was recorded ---- */
 
 static char *
-fill(const char *pattern, const GoldenPair *pair)
+checks_fill(const char *pattern, const GoldenPair *pair)
 {
     GString *text = g_string_new(pattern);
 
@@ -176,7 +176,7 @@ fill(const char *pattern, const GoldenPair *pair)
 
 /* Returns: the instant of the last cause; negative: none was seen */
 static double
-cause_of(const Check *check, const Moments *moments, const char **cause)
+cause_of(const GoldenCheck *check, const Moments *moments, const char **cause)
 {
     double from, latest = -1;
 
@@ -192,7 +192,7 @@ cause_of(const Check *check, const Moments *moments, const char **cause)
 
 /* Returns: FALSE if one end was not seen */
 static gboolean
-value_of(const Check *check, const Moments *moments, double *value)
+checks_value_of(const GoldenCheck *check, const Moments *moments, double *value)
 {
     double to, latest = cause_of(check, moments, NULL);
 
@@ -207,13 +207,13 @@ add_values(Checks *self, const GoldenPair *pair)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(value_rules); i++) {
         const ValueRule *rule = &value_rules[i];
-        Check *check =
-            add_check(self, CHECK_VALUE, rule->name,
-                      pair->snapshot != NULL ? g_strdup(pair->snapshot) : fill("%p/%c", pair));
-        check->to = fill(rule->to, pair);
+        GoldenCheck *check = add_check(self, CHECK_VALUE, rule->name,
+                                       pair->snapshot != NULL ? g_strdup(pair->snapshot)
+                                                              : checks_fill("%p/%c", pair));
+        check->to = checks_fill(rule->to, pair);
         for (unsigned k = 0; k < G_N_ELEMENTS(rule->from) && rule->from[k] != NULL; k++)
-            check->from[k] = fill(rule->from[k], pair);
-        if (!value_of(check, self->recorded, &check->value) ||
+            check->from[k] = checks_fill(rule->from[k], pair);
+        if (!checks_value_of(check, self->recorded, &check->value) ||
             !g_hash_table_add(self->values, g_strjoin("|", rule->name, check->to, check->from[0],
                                                       check->from[1], NULL)))
             g_ptr_array_set_size(self->checks, (int)self->checks->len - 1);
@@ -226,12 +226,12 @@ add_order(Checks *self, const GoldenPair *pair)
 {
     static const char *const objects[] = {"pod %p", "claim %c", "volume %c", "snapshot %s",
                                           "content %s"};
-    Check *check =
+    GoldenCheck *check =
         add_check(self, CHECK_ORDER, "order",
-                  pair->snapshot != NULL ? g_strdup(pair->snapshot) : fill("%p/%c", pair));
+                  pair->snapshot != NULL ? g_strdup(pair->snapshot) : checks_fill("%p/%c", pair));
 
     for (unsigned i = 0; i < G_N_ELEMENTS(objects); i++)
-        check->objects[i] = fill(objects[i], pair);
+        check->objects[i] = checks_fill(objects[i], pair);
     check->steps = orders_of(moments_orders(self->recorded), (const char *const *)check->objects);
     check->pairs = orders_pairs(check->steps);
 }
@@ -263,7 +263,7 @@ add_curves(Checks *self)
         const double *at = curves_find(curves, names->pdata[i], &n);
         if (n < CURVE_MIN || !is_throttled(names->pdata[i]))
             continue;
-        Check *check = add_check(self, CHECK_CURVE, "curve", g_strdup(names->pdata[i]));
+        GoldenCheck *check = add_check(self, CHECK_CURVE, "curve", g_strdup(names->pdata[i]));
         check->at = at;
         check->n_at = n;
         check->ranges = g_new0(Range, n);
@@ -279,7 +279,7 @@ add_counts(Checks *self, const Moments *of)
     for (unsigned i = 0; i < names->len; i++) {
         if (of != self->recorded && moments_count(self->recorded, names->pdata[i]) > 0)
             continue;
-        Check *check = add_check(self, CHECK_COUNT, "count", g_strdup(names->pdata[i]));
+        GoldenCheck *check = add_check(self, CHECK_COUNT, "count", g_strdup(names->pdata[i]));
         check->value = moments_count(self->recorded, names->pdata[i]);
     }
 }
@@ -314,7 +314,7 @@ checks_free(Checks *self)
 /* ---- Simulated runs ---- */
 
 static void
-see_curve(Check *check, const Moments *simulated)
+see_curve(GoldenCheck *check, const Moments *simulated)
 {
     unsigned n;
     const double *drawn = curves_find(moments_curves(simulated), check->of, &n);
@@ -328,13 +328,13 @@ see_curve(Check *check, const Moments *simulated)
 }
 
 static void
-see(Check *check, const Moments *simulated)
+golden_checks_see(GoldenCheck *check, const Moments *simulated)
 {
     double value;
 
     switch (check->type) {
     case CHECK_VALUE:
-        if (value_of(check, simulated, &value))
+        if (checks_value_of(check, simulated, &value))
             range_add(&check->range, value);
         break;
     case CHECK_COUNT:
@@ -359,9 +359,9 @@ checks_see(Checks *self, const Moments *simulated)
     if (self->n_seen++ == 0)
         add_counts(self, simulated);
     for (unsigned i = 0; i < self->checks->len; i++) {
-        Check *check = self->checks->pdata[i];
+        GoldenCheck *check = self->checks->pdata[i];
         if (!check->is_settled)
-            see(check, simulated);
+            golden_checks_see(check, simulated);
     }
 }
 
@@ -369,7 +369,7 @@ checks_see(Checks *self, const Moments *simulated)
 
 /* Returns: the largest distance of a recorded k-th instant from the simulated k-th ones */
 static double
-off_curve(const Check *check, unsigned *worst)
+off_curve(const GoldenCheck *check, unsigned *worst)
 {
     double off = 0;
 
@@ -388,7 +388,7 @@ off_curve(const Check *check, unsigned *worst)
 /* Where rules fix an order, no run has another. Returns: the first pair that no simulated run has
  * in this order; NULL: there is none. @n: their number */
 static const OrderPair *
-other_order(const Check *check, unsigned *n)
+other_order(const GoldenCheck *check, unsigned *n)
 {
     const OrderPair *first = NULL;
 
@@ -405,7 +405,7 @@ other_order(const Check *check, unsigned *n)
 }
 
 static gboolean
-is_missed(const Check *check)
+is_missed(const GoldenCheck *check)
 {
     double tolerance = check->type == CHECK_VALUE ? TOLERANCE_S : 0;
     unsigned any;
@@ -426,7 +426,7 @@ checks_settle(Checks *self)
     unsigned n = 0;
 
     for (unsigned i = 0; i < self->checks->len; i++) {
-        Check *check = self->checks->pdata[i];
+        GoldenCheck *check = self->checks->pdata[i];
         gboolean was_settled = check->is_settled;
         check->is_settled = !is_missed(check);
         n += !check->is_settled;
@@ -442,7 +442,7 @@ checks_settle(Checks *self)
 /* Returns: by how much @value lies outside of what is tolerated; negative: too short, 0: it does
  * not */
 static double
-distance(const Check *check, double value)
+distance(const GoldenCheck *check, double value)
 {
     if (check->range.n == 0)
         return 0;
@@ -452,13 +452,13 @@ distance(const Check *check, double value)
 
 /* Returns: the check whose value ends with the moment @name, of several the shortest; NULL: an
  * action from outside */
-static const Check *
+static const GoldenCheck *
 check_ending(const Checks *self, const char *name)
 {
-    const Check *found = NULL;
+    const GoldenCheck *found = NULL;
 
     for (unsigned i = 0; i < self->checks->len; i++) {
-        const Check *check = self->checks->pdata[i];
+        const GoldenCheck *check = self->checks->pdata[i];
         if (check->type == CHECK_VALUE && g_str_equal(check->to, name) &&
             (found == NULL || check->value < found->value))
             found = check;
@@ -470,7 +470,8 @@ check_ending(const Checks *self, const char *name)
  * the steps before it then count, back to the action from outside. Returns: whether stalls cover
  * @off, the distance of the value; @stall: as for stalls_between() */
 static gboolean
-is_noise(const Checks *self, const Check *check, double off, const Stalls *stalls, char **stall)
+is_noise(
+    const Checks *self, const GoldenCheck *check, double off, const Stalls *stalls, char **stall)
 {
     const char *cause = NULL;
     double from = cause_of(check, self->recorded, &cause), until = from + check->value;
@@ -479,7 +480,7 @@ is_noise(const Checks *self, const Check *check, double off, const Stalls *stall
         return FALSE;
     if (off < 0) {
         until = from;
-        for (const Check *before = check_ending(self, cause); before != NULL;
+        for (const GoldenCheck *before = check_ending(self, cause); before != NULL;
              before = check_ending(self, cause))
             from = cause_of(before, self->recorded, &cause);
     }
@@ -492,7 +493,7 @@ checks_explain(Checks *self, const Stalls *stalls)
     unsigned n = 0;
 
     for (unsigned i = 0; i < self->checks->len; i++) {
-        Check *check = self->checks->pdata[i];
+        GoldenCheck *check = self->checks->pdata[i];
         if (check->type == CHECK_VALUE && is_missed(check))
             check->is_noise =
                 is_noise(self, check, distance(check, check->value), stalls, &check->stall);
@@ -506,7 +507,7 @@ checks_shift(
     const Checks *self, double by, const Stalls *stalls, unsigned *n_missed, unsigned *n_noise)
 {
     for (unsigned i = 0; i < self->checks->len; i++) {
-        const Check *check = self->checks->pdata[i];
+        const GoldenCheck *check = self->checks->pdata[i];
         if (check->type != CHECK_VALUE || is_missed(check))
             continue;
         for (int sign = -1; sign <= 1; sign += 2) {
@@ -526,7 +527,7 @@ checks_count(const Checks *self)
 }
 
 static void
-print_result(const Check *check)
+print_result(const GoldenCheck *check)
 {
     unsigned k;
     const OrderPair *pair;
@@ -562,7 +563,7 @@ print_result(const Check *check)
 }
 
 static const char *
-word_of(const Check *check)
+word_of(const GoldenCheck *check)
 {
     if (check->is_noise)
         return "NOISE";
@@ -577,7 +578,7 @@ checks_print(const Checks *self, const char *recording, const char *run, gboolea
     static const char *const types[] = {"value", "count", "curve", "order"};
 
     for (unsigned i = 0; i < self->checks->len; i++) {
-        const Check *check = self->checks->pdata[i];
+        const GoldenCheck *check = self->checks->pdata[i];
         const char *word = word_of(check);
         if (g_str_equal(word, "OK") && !is_verbose)
             continue;

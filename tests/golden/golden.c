@@ -31,13 +31,13 @@ typedef struct {
 } Total;
 
 static gboolean
-simulate(const Scenario *scenario,
-         int from,
-         int to,
-         const Words *words,
-         Checks *checks,
-         Table *table,
-         GError **error)
+golden_simulate(const Scenario *scenario,
+                int from,
+                int to,
+                const GoldenWords *words,
+                Checks *checks,
+                Table *table,
+                GError **error)
 {
     for (int seed = from; seed <= to; seed++) {
         g_autoptr(Moments) moments = simulated_moments(scenario, (uint64_t)seed, words, error);
@@ -61,7 +61,7 @@ compare_run(const Golden *self,
     g_autofree const char **nodes = timeline_node_names(timeline);
     g_autofree char *run = g_path_get_basename(path), *folder = g_path_get_dirname(path);
     g_autofree char *recording = g_path_get_basename(folder);
-    g_autoptr(Words) words = words_new(nodes);
+    g_autoptr(GoldenWords) words = words_new(nodes);
     g_autoptr(Scenario) scenario = timeline_scenario(timeline, path, error);
     g_autoptr(Moments) recorded = scenario == NULL ? NULL : recorded_moments(path, words, error);
 
@@ -73,11 +73,11 @@ compare_run(const Golden *self,
     g_autoptr(Checks) checks = checks_new(recorded);
     if (table != NULL)
         table_add_recorded(table, recorded);
-    if (!simulate(scenario, 1, self->n_seeds, words, checks, table, error))
+    if (!golden_simulate(scenario, 1, self->n_seeds, words, checks, table, error))
         return FALSE;
     unsigned n_missed = checks_settle(checks), n_left = n_missed;
     for (int seed = self->n_seeds + 1; n_left > 0 && seed <= self->n_more; seed++) {
-        if (!simulate(scenario, seed, seed, words, checks, NULL, error))
+        if (!golden_simulate(scenario, seed, seed, words, checks, NULL, error))
             return FALSE;
         n_left = checks_settle(checks);
     }

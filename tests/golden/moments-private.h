@@ -47,4 +47,4 @@ void moments_add_event(Moments *self, const char *source, double at);
 void moments_add_said(
     Moments *self, const char *event, const char *kind, const char *name, const char *words);
 /* Call at the end, when all labels are known: counts each message once, without names. */
-void moments_count_said(Moments *self, const Words *words);
+void moments_count_said(Moments *self, const GoldenWords *words);

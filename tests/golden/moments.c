@@ -277,7 +277,7 @@ moments_add_said(
 }
 
 void
-moments_count_said(Moments *self, const Words *words)
+moments_count_said(Moments *self, const GoldenWords *words)
 {
     for (unsigned i = 0; i < self->said->len; i += 2) {
         g_autofree char *object = words_without_names(words, self->said->pdata[i], self->labels);

@@ -10,7 +10,7 @@
 #define CSI_PREFIX "kubernetes.io/csi/"
 
 static const char *
-text_at(const json_t *object, const char *path)
+recorded_text_at(const json_t *object, const char *path)
 {
     g_auto(GStrv) keys = g_strsplit(path, "|", -1);
 
@@ -24,48 +24,52 @@ typedef struct {
     const json_t *before, *after; /* NULL: does not exist */
     const char *name;
     double at;
-} Seen;
+} RecordedSeen;
 
 static gboolean
-appeared(const Seen *seen, const char *path)
+appeared(const RecordedSeen *seen, const char *path)
 {
-    return text_at(seen->after, path) != NULL && text_at(seen->before, path) == NULL;
+    return recorded_text_at(seen->after, path) != NULL &&
+           recorded_text_at(seen->before, path) == NULL;
 }
 
 static gboolean
-became(const Seen *seen, const char *path, const char *value)
+became(const RecordedSeen *seen, const char *path, const char *value)
 {
-    return g_strcmp0(text_at(seen->after, path), value) == 0 &&
-           g_strcmp0(text_at(seen->before, path), value) != 0;
+    return g_strcmp0(recorded_text_at(seen->after, path), value) == 0 &&
+           g_strcmp0(recorded_text_at(seen->before, path), value) != 0;
 }
 
 /* Both exist. */
 static gboolean
-was_changed(const Seen *seen, const char *path)
+was_changed(const RecordedSeen *seen, const char *path)
 {
-    const char *before = text_at(seen->before, path), *after = text_at(seen->after, path);
+    const char *before = recorded_text_at(seen->before, path),
+               *after = recorded_text_at(seen->after, path);
 
     return before != NULL && after != NULL && strcmp(before, after) != 0;
 }
 
 static void
-add_named(Moments *self, const Seen *seen, const char *scope, const char *label, const char *what)
+add_named(
+    Moments *self, const RecordedSeen *seen, const char *scope, const char *label, const char *what)
 {
     moments_add(self, g_strdup_printf("%s %s %s", scope, label, what), seen->at);
 }
 
 static void
-see_end(Moments *self, const Seen *seen, const char *scope, const char *label)
+see_end(Moments *self, const RecordedSeen *seen, const char *scope, const char *label)
 {
     if (appeared(seen, "metadata|deletionTimestamp") ||
-        (seen->after == NULL && text_at(seen->before, "metadata|deletionTimestamp") == NULL))
+        (seen->after == NULL &&
+         recorded_text_at(seen->before, "metadata|deletionTimestamp") == NULL))
         add_named(self, seen, scope, label, "deleted");
     if (seen->after == NULL)
         add_named(self, seen, scope, label, "gone");
 }
 
 static void
-see_claim(Moments *self, const Seen *seen)
+recorded_see_claim(Moments *self, const RecordedSeen *seen)
 {
     double asked_at;
 
@@ -99,15 +103,15 @@ see_claim(Moments *self, const Seen *seen)
 static void
 label_volume(Moments *self, const char *name, const json_t *volume)
 {
-    const char *handle = text_at(volume, "spec|csi|volumeHandle");
+    const char *handle = recorded_text_at(volume, "spec|csi|volumeHandle");
 
-    moments_label(self, name, text_at(volume, "spec|claimRef|name"));
+    moments_label(self, name, recorded_text_at(volume, "spec|claimRef|name"));
     if (handle != NULL)
-        moments_label(self, handle, text_at(volume, "spec|claimRef|name"));
+        moments_label(self, handle, recorded_text_at(volume, "spec|claimRef|name"));
 }
 
 static void
-see_volume(Moments *self, const Seen *seen)
+recorded_see_volume(Moments *self, const RecordedSeen *seen)
 {
     label_volume(self, seen->name, seen->after);
     const char *label = moments_label_of(self, seen->name);
@@ -131,29 +135,30 @@ is_ready(const json_t *pod)
     json_t *condition;
 
     json_array_foreach((json_t *)conditions, i, condition)
-        if (g_strcmp0(text_at(condition, "type"), "Ready") == 0)
-            return g_strcmp0(text_at(condition, "status"), "True") == 0;
+        if (g_strcmp0(recorded_text_at(condition, "type"), "Ready") == 0)
+            return g_strcmp0(recorded_text_at(condition, "status"), "True") == 0;
     return FALSE;
 }
 
 static void
-pair_pod(Moments *self, const Seen *seen)
+pair_pod(Moments *self, const RecordedSeen *seen)
 {
     const json_t *volumes = json_object_get(json_object_get(seen->after, "spec"), "volumes");
     size_t i;
     json_t *volume;
 
     json_array_foreach((json_t *)volumes, i, volume) {
-        const char *claim = text_at(volume, "persistentVolumeClaim|claimName");
+        const char *claim = recorded_text_at(volume, "persistentVolumeClaim|claimName");
         if (claim != NULL)
             moments_add_pair(self, moments_label_of(self, seen->name), claim);
     }
 }
 
 static void
-see_pod(Moments *self, const Seen *seen)
+recorded_see_pod(Moments *self, const RecordedSeen *seen)
 {
-    moments_label_pod(self, seen->name, text_at(seen->after, "metadata|labels|pod-template-hash"));
+    moments_label_pod(self, seen->name,
+                      recorded_text_at(seen->after, "metadata|labels|pod-template-hash"));
     const char *label = moments_label_of(self, seen->name);
 
     if (seen->before == NULL) {
@@ -168,10 +173,11 @@ see_pod(Moments *self, const Seen *seen)
 }
 
 static void
-see_attachment(Moments *self, const Seen *seen)
+recorded_see_attachment(Moments *self, const RecordedSeen *seen)
 {
     const json_t *any = seen->after != NULL ? seen->after : seen->before;
-    const char *label = moments_label_of(self, text_at(any, "spec|source|persistentVolumeName"));
+    const char *label =
+        moments_label_of(self, recorded_text_at(any, "spec|source|persistentVolumeName"));
     moments_label(self, seen->name, label);
     gboolean is_attached =
         json_is_true(json_object_get(json_object_get(seen->after, "status"), "attached"));
@@ -200,13 +206,14 @@ volume_of_unique_name(const Moments *self, const char *name)
 }
 
 static gboolean
-list_has(const json_t *list, const char *name)
+recorded_list_has(const json_t *list, const char *name)
 {
     size_t i;
     json_t *item;
 
     json_array_foreach((json_t *)list, i, item) {
-        const char *text = json_is_string(item) ? json_string_value(item) : text_at(item, "name");
+        const char *text =
+            json_is_string(item) ? json_string_value(item) : recorded_text_at(item, "name");
         if (g_strcmp0(text, name) == 0)
             return TRUE;
     }
@@ -215,7 +222,7 @@ list_has(const json_t *list, const char *name)
 
 static void
 see_list(Moments *self,
-         const Seen *seen,
+         const RecordedSeen *seen,
          const char *field,
          const json_t *has,
          const json_t *has_not,
@@ -227,15 +234,16 @@ see_list(Moments *self,
     json_t *item;
 
     json_array_foreach((json_t *)list, i, item) {
-        const char *text = json_is_string(item) ? json_string_value(item) : text_at(item, "name");
+        const char *text =
+            json_is_string(item) ? json_string_value(item) : recorded_text_at(item, "name");
         const char *label = volume_of_unique_name(self, text);
-        if (label != NULL && !list_has(other, text))
+        if (label != NULL && !recorded_list_has(other, text))
             add_named(self, seen, "volume", label, what);
     }
 }
 
 static void
-see_node(Moments *self, const Seen *seen)
+recorded_see_node(Moments *self, const RecordedSeen *seen)
 {
     if (seen->before == NULL || seen->after == NULL)
         return;
@@ -246,33 +254,34 @@ see_node(Moments *self, const Seen *seen)
 }
 
 static void
-see_event(Moments *self, const Seen *seen)
+recorded_see_event(Moments *self, const RecordedSeen *seen)
 {
-    const char *source = text_at(seen->after, "reportingController");
+    const char *source = recorded_text_at(seen->after, "reportingController");
 
     if (seen->after == NULL)
         return;
     if (seen->before == NULL && source != NULL)
         moments_add_event(self, source, seen->at);
-    if (moments_is_about_images(text_at(seen->after, "reason")))
+    if (moments_is_about_images(recorded_text_at(seen->after, "reason")))
         return;
     const json_t *involved = json_object_get(seen->after, "involvedObject");
-    g_autofree char *words =
-        g_strdup_printf("%s %s \"%s\"", text_at(seen->after, "type"),
-                        text_at(seen->after, "reason"), text_at(seen->after, "message"));
-    const char *name = text_at(involved, "name"); /* snapshot-controller forgets some */
-    moments_add_said(self, seen->name, text_at(involved, "kind"), name == NULL ? "" : name, words);
+    g_autofree char *words = g_strdup_printf("%s %s \"%s\"", recorded_text_at(seen->after, "type"),
+                                             recorded_text_at(seen->after, "reason"),
+                                             recorded_text_at(seen->after, "message"));
+    const char *name = recorded_text_at(involved, "name"); /* snapshot-controller forgets some */
+    moments_add_said(self, seen->name, recorded_text_at(involved, "kind"), name == NULL ? "" : name,
+                     words);
 }
 
 static gboolean
-became_ready(const Seen *seen)
+became_ready(const RecordedSeen *seen)
 {
     return json_is_true(json_object_get(json_object_get(seen->after, "status"), "readyToUse")) &&
            !json_is_true(json_object_get(json_object_get(seen->before, "status"), "readyToUse"));
 }
 
 static void
-see_snapshot(Moments *self, const Seen *seen)
+see_snapshot(Moments *self, const RecordedSeen *seen)
 {
     if (seen->before == NULL) {
         add_named(self, seen, "snapshot", seen->name, "created");
@@ -287,10 +296,10 @@ see_snapshot(Moments *self, const Seen *seen)
 static void
 label_content(Moments *self, const char *name, const json_t *content)
 {
-    const char *snapshot = text_at(content, "spec|volumeSnapshotRef|name");
-    const char *uid = text_at(content, "spec|volumeSnapshotRef|uid");
-    const char *handle = text_at(content, "status|snapshotHandle");
-    const char *given = text_at(content, "spec|source|snapshotHandle");
+    const char *snapshot = recorded_text_at(content, "spec|volumeSnapshotRef|name");
+    const char *uid = recorded_text_at(content, "spec|volumeSnapshotRef|uid");
+    const char *handle = recorded_text_at(content, "status|snapshotHandle");
+    const char *given = recorded_text_at(content, "spec|source|snapshotHandle");
 
     moments_label(self, name, snapshot);
     if (handle != NULL || given != NULL)
@@ -302,7 +311,7 @@ label_content(Moments *self, const char *name, const json_t *content)
 }
 
 static void
-see_content(Moments *self, const Seen *seen)
+see_content(Moments *self, const RecordedSeen *seen)
 {
     label_content(self, seen->name, seen->after);
     const char *label = moments_label_of(self, seen->name);
@@ -316,23 +325,23 @@ see_content(Moments *self, const Seen *seen)
 
 static const struct {
     const char *kind;
-    void (*see)(Moments *self, const Seen *seen);
+    void (*see)(Moments *self, const RecordedSeen *seen);
 } kinds_seen[] = {
-    {"Event",                 see_event     },
-    {"PersistentVolumeClaim", see_claim     },
-    {"PersistentVolume",      see_volume    },
-    {"Pod",                   see_pod       },
-    {"VolumeAttachment",      see_attachment},
-    {"Node",                  see_node      },
-    {"VolumeSnapshot",        see_snapshot  },
-    {"VolumeSnapshotContent", see_content   },
+    {"Event",                 recorded_see_event     },
+    {"PersistentVolumeClaim", recorded_see_claim     },
+    {"PersistentVolume",      recorded_see_volume    },
+    {"Pod",                   recorded_see_pod       },
+    {"VolumeAttachment",      recorded_see_attachment},
+    {"Node",                  recorded_see_node      },
+    {"VolumeSnapshot",        see_snapshot           },
+    {"VolumeSnapshotContent", see_content            },
 };
 
 /* A run being read. */
 typedef struct {
     Moments *moments;
     GHashTable *known; /* "kind/name" -> json_t: what a watching client saw last */
-} Reading;
+} RecordedReading;
 
 /* What was there before has no moments, but perhaps a drawn name. */
 static void
@@ -347,14 +356,14 @@ see_initial(Moments *self, const char *kind, const char *name, const json_t *obj
 static void
 read_watch_line(void *data, json_t *line)
 {
-    const Reading *self = data;
-    const char *kind = text_at(line, "kind"), *name = text_at(line, "name");
-    gboolean is_deleted = g_strcmp0(text_at(line, "type"), "DELETED") == 0;
+    const RecordedReading *self = data;
+    const char *kind = recorded_text_at(line, "kind"), *name = recorded_text_at(line, "name");
+    gboolean is_deleted = g_strcmp0(recorded_text_at(line, "type"), "DELETED") == 0;
     g_autofree char *key = g_strdup_printf("%s/%s", kind, name);
     json_t *object = json_object_get(line, "object");
     json_t *before = g_hash_table_lookup(self->known, key);
-    Seen seen = {before, is_deleted ? NULL : object, name,
-                 json_number_value(json_object_get(line, "t"))};
+    RecordedSeen seen = {before, is_deleted ? NULL : object, name,
+                         json_number_value(json_object_get(line, "t"))};
 
     for (unsigned i = 0; i < G_N_ELEMENTS(kinds_seen); i++) {
         if (g_strcmp0(kinds_seen[i].kind, kind) != 0)
@@ -381,27 +390,28 @@ json_unref(void *json)
 static const char *
 snapshot_of_call(const json_t *line)
 {
-    const char *asked = text_at(line, "request|name");
+    const char *asked = recorded_text_at(line, "request|name");
 
     if (asked != NULL)
         return asked;
-    asked = text_at(line, "request|snapshotId");
-    return asked != NULL ? asked : text_at(line, "snapshot");
+    asked = recorded_text_at(line, "request|snapshotId");
+    return asked != NULL ? asked : recorded_text_at(line, "snapshot");
 }
 
 static void
 read_call_line(void *data, json_t *line)
 {
-    Moments *self = ((const Reading *)data)->moments;
-    const char *method = text_at(line, "method");
+    Moments *self = ((const RecordedReading *)data)->moments;
+    const char *method = recorded_text_at(line, "method");
     const CallSeen *call = moments_call(method);
-    gboolean is_ok = g_strcmp0(text_at(line, "code"), "OK") == 0;
+    gboolean is_ok = g_strcmp0(recorded_text_at(line, "code"), "OK") == 0;
     double at = json_number_value(json_object_get(line, "t"));
 
     if (call == NULL)
         return;
     const char *scope = call->scope != NULL ? call->scope : "volume";
-    const char *of = call->scope != NULL ? snapshot_of_call(line) : text_at(line, "volume");
+    const char *of =
+        call->scope != NULL ? snapshot_of_call(line) : recorded_text_at(line, "volume");
     if (of == NULL)
         return;
     const char *label = moments_label_of(self, of);
@@ -409,7 +419,8 @@ read_call_line(void *data, json_t *line)
     if (is_ok)
         moments_add(self, g_strdup_printf("%s %s %s", scope, label, call->ended),
                     json_number_value(json_object_get(line, "t_end")));
-    char *what = g_strdup_printf("call %s %s", method, moments_code(text_at(line, "code")));
+    char *what =
+        g_strdup_printf("call %s %s", method, moments_code(recorded_text_at(line, "code")));
     moments_add_step(self, scope, label, what, at);
     moments_count_one(self, what);
 }
@@ -430,30 +441,33 @@ client_in_common(const char *client)
 static void
 read_request_line(void *data, json_t *line)
 {
-    Moments *self = ((const Reading *)data)->moments;
-    const char *from = text_at(line, "client"),
+    Moments *self = ((const RecordedReading *)data)->moments;
+    const char *from = recorded_text_at(line, "client"),
                *client = client_in_common(from == NULL ? "" : from);
-    const char *given = text_at(line, "subresource"), *subresource = given == NULL ? "" : given;
+    const char *given = recorded_text_at(line, "subresource"),
+               *subresource = given == NULL ? "" : given;
     int code = (int)json_integer_value(json_object_get(line, "code"));
 
     char *what =
-        g_strdup_printf("%s %s %s%s%s %d", client, text_at(line, "verb"), text_at(line, "resource"),
-                        subresource[0] == '\0' ? "" : "/", subresource, code == 201 ? 200 : code);
+        g_strdup_printf("%s %s %s%s%s %d", client, recorded_text_at(line, "verb"),
+                        recorded_text_at(line, "resource"), subresource[0] == '\0' ? "" : "/",
+                        subresource, code == 201 ? 200 : code);
     double at = json_number_value(json_object_get(line, "t"));
 
-    const char *scope = moments_scope(text_at(line, "resource"));
-    if (scope != NULL && text_at(line, "name") != NULL)
-        moments_add_step(self, scope, moments_label_of(self, text_at(line, "name")), what, at);
+    const char *scope = moments_scope(recorded_text_at(line, "resource"));
+    if (scope != NULL && recorded_text_at(line, "name") != NULL)
+        moments_add_step(self, scope, moments_label_of(self, recorded_text_at(line, "name")), what,
+                         at);
     moments_add_request(self, what, at);
 }
 
 Moments *
-recorded_moments(const char *folder, const Words *words, GError **error)
+recorded_moments(const char *folder, const GoldenWords *words, GError **error)
 {
     g_autoptr(Moments) self = moments_new();
     g_autoptr(GHashTable) known =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, json_unref);
-    Reading reading = {self, known};
+    RecordedReading reading = {self, known};
 
     if (!packed_lines(folder, "watch.jsonl", NULL, read_watch_line, &reading, error) ||
         !packed_lines(folder, "csi.jsonl", NULL, read_call_line, &reading, error) ||

@@ -5,4 +5,4 @@
 
 /* A recorded run: watch.jsonl, csi.jsonl and api.jsonl in @folder, each plain or as .gz. Returns:
  * (owned): NULL with an error if one can't be read */
-Moments *recorded_moments(const char *folder, const Words *words, GError **error);
+Moments *recorded_moments(const char *folder, const GoldenWords *words, GError **error);

@@ -4,12 +4,12 @@
 
 #include <string.h>
 
-struct Replay {
+struct GoldenReplay {
     json_t *requests, *steps, *initial; /* (owned): lists of lines */
 };
 
 static void
-add_line(void *data, json_t *line)
+replay_add_line(void *data, json_t *line)
 {
     json_array_append(data, line);
 }
@@ -23,25 +23,26 @@ add_request(void *data, json_t *line)
         json_array_append(data, line);
 }
 
-Replay *
+GoldenReplay *
 replay_read(const char *run, GError **error)
 {
-    g_autoptr(Replay) self = g_new0(Replay, 1);
+    g_autoptr(GoldenReplay) self = g_new0(GoldenReplay, 1);
 
     self->requests = json_array();
     self->steps = json_array();
     self->initial = json_array();
     if (!packed_lines(run, "api.jsonl", NULL, add_request, self->requests, error) ||
-        !packed_lines(run, "watch.jsonl", "\"initial\":true", add_line, self->initial, error))
+        !packed_lines(run, "watch.jsonl", "\"initial\":true", replay_add_line, self->initial,
+                      error))
         return NULL;
     if (packed_exists(run, "steps.jsonl") &&
-        !packed_lines(run, "steps.jsonl", NULL, add_line, self->steps, error))
+        !packed_lines(run, "steps.jsonl", NULL, replay_add_line, self->steps, error))
         return NULL;
     return g_steal_pointer(&self);
 }
 
 void
-replay_free(Replay *self)
+replay_free(GoldenReplay *self)
 {
     if (self == NULL)
         return;
@@ -58,7 +59,7 @@ is_text(const json_t *line, const char *member, const char *text)
 }
 
 static gboolean
-fits(const json_t *request, const ReplayAsked *asked)
+replay_fits(const json_t *request, const ReplayAsked *asked)
 {
     const char *name = json_string_value(json_object_get(request, "name"));
     double at = json_number_value(json_object_get(request, "t"));
@@ -75,7 +76,7 @@ fits(const json_t *request, const ReplayAsked *asked)
 
 /* The log is in order of completion. */
 const json_t *
-replay_take(Replay *self, const ReplayAsked *asked)
+replay_take(GoldenReplay *self, const ReplayAsked *asked)
 {
     json_t *first = NULL;
     size_t i;
@@ -84,7 +85,7 @@ replay_take(Replay *self, const ReplayAsked *asked)
     if (self == NULL)
         return NULL;
     json_array_foreach(self->requests, i, request) {
-        if (json_object_get(request, "taken") == NULL && fits(request, asked) &&
+        if (json_object_get(request, "taken") == NULL && replay_fits(request, asked) &&
             (first == NULL || json_number_value(json_object_get(request, "t")) <
                                   json_number_value(json_object_get(first, "t"))))
             first = request;
@@ -95,7 +96,7 @@ replay_take(Replay *self, const ReplayAsked *asked)
 }
 
 const json_t *
-replay_take_step(Replay *self, const char *what)
+replay_take_step(GoldenReplay *self, const char *what)
 {
     size_t i;
     json_t *step;
@@ -112,13 +113,13 @@ replay_take_step(Replay *self, const char *what)
 }
 
 const json_t *
-replay_initial(const Replay *self)
+replay_initial(const GoldenReplay *self)
 {
     return self->initial;
 }
 
 const json_t *
-replay_find_initial(const Replay *self, const char *kind, const char *name)
+replay_find_initial(const GoldenReplay *self, const char *kind, const char *name)
 {
     size_t i;
     json_t *line;

@@ -26,12 +26,12 @@ typedef struct {
     double at;
     const CallSeen *call; /* NULL: a request */
     double ended_at;      /* of a call; negative: it failed */
-} Step;
+} SimulatedStep;
 
 static void
 step_clear(void *data)
 {
-    g_free(((Step *)data)->volume);
+    g_free(((SimulatedStep *)data)->volume);
 }
 
 /* The recordings' names of the clients. */
@@ -93,7 +93,7 @@ know_handle(Simulated *self, const Object *volume)
 
 /* A claim may never learn the name of its volume: the volume refers to it first. */
 static void
-see_volume(const Simulated *self, const Object *after)
+simulated_see_volume(const Simulated *self, const Object *after)
 {
     const ObjectKey *claim = after == NULL ? NULL : VOLUME_CONST(after)->claim_ref.claim;
 
@@ -112,14 +112,14 @@ know_handles(Simulated *self, const Run *run)
         if (volume == NULL)
             continue;
         know_handle(self, volume);
-        see_volume(self, volume);
+        simulated_see_volume(self, volume);
     }
 }
 
 static void
 keep_step(Simulated *self, const ApiRequest *request, const char *what, double at)
 {
-    const Step kept = {.key = request->key, .what = g_intern_string(what), .at = at};
+    const SimulatedStep kept = {.key = request->key, .what = g_intern_string(what), .at = at};
 
     if (moments_scope(kind_class(request->key->kind)->resource) == NULL)
         return;
@@ -132,7 +132,7 @@ keep_step(Simulated *self, const ApiRequest *request, const char *what, double a
 }
 
 static void
-see_request(void *data, const ApiRequest *request, ApiCode code, SimTime arrived_at)
+simulated_see_request(void *data, const ApiRequest *request, ApiCode code, SimTime arrived_at)
 {
     static const char *const verbs[] = {"get",   "list",  "create", "update", "update",
                                         "patch", "patch", "delete", "create", "create"};
@@ -173,13 +173,13 @@ see_answer(void *data, const CsiCallRecord *record)
         of = request->name;
     else if (call->scope != NULL)
         of = request->snapshot_id;
-    const Step kept = {.volume = g_strdup(of),
-                       .what = g_intern_string(what),
-                       .at = recorded_time(record->started_at),
-                       .call = call,
-                       .ended_at = record->response->code == CSI_OK
-                                       ? recorded_time(sim_now(run_sim(self->run)))
-                                       : -1};
+    const SimulatedStep kept = {.volume = g_strdup(of),
+                                .what = g_intern_string(what),
+                                .at = recorded_time(record->started_at),
+                                .call = call,
+                                .ended_at = record->response->code == CSI_OK
+                                                ? recorded_time(sim_now(run_sim(self->run)))
+                                                : -1};
     g_array_append_val(self->steps, kept);
     moments_count_one(self->moments, what);
 }
@@ -250,7 +250,7 @@ see_content(const Simulated *self, const Object *before, const Object *after)
 }
 
 static void
-see_claim(const Simulated *self, const Object *before, const Object *after)
+simulated_see_claim(const Simulated *self, const Object *before, const Object *after)
 {
     if (before == NULL || after == NULL || CLAIM_CONST(after)->attributes_class == NULL)
         return;
@@ -267,7 +267,7 @@ see_claim(const Simulated *self, const Object *before, const Object *after)
 }
 
 static void
-see_write(void *data, const Object *before, const Object *after)
+simulated_see_write(void *data, const Object *before, const Object *after)
 {
     Simulated *self = data;
     ObjectKind kind = object_kind(after != NULL ? after : before);
@@ -283,9 +283,9 @@ see_write(void *data, const Object *before, const Object *after)
     else if (kind == KIND_SNAPSHOT_CONTENT)
         see_content(self, before, after);
     else if (kind == KIND_CLAIM)
-        see_claim(self, before, after);
+        simulated_see_claim(self, before, after);
     else if (kind == KIND_VOLUME)
-        see_volume(self, after);
+        simulated_see_volume(self, after);
 }
 
 static void
@@ -293,9 +293,9 @@ watch_run(Simulated *self, Run *run)
 {
     const CsiObserver observer = {.ended = see_answer, .data = self};
 
-    api_server_observe(cluster_api(run_cluster(run)), see_write, self);
+    api_server_observe(cluster_api(run_cluster(run)), simulated_see_write, self);
     know_handles(self, run);
-    api_server_observe_requests(cluster_api(run_cluster(run)), see_request, self);
+    api_server_observe_requests(cluster_api(run_cluster(run)), simulated_see_request, self);
     for (unsigned i = 0; i < cluster_n_drivers(run_cluster(run)); i++)
         csi_driver_add_observer(cluster_driver(run_cluster(run), i), &observer);
 }
@@ -315,7 +315,7 @@ label_volumes(Moments *self, const Run *run)
 
 /* The request that creates a pod does not know its drawn name yet. */
 static const char *
-step_label(const Simulated *self, const Step *step, const char *name)
+step_label(const Simulated *self, const SimulatedStep *step, const char *name)
 {
     const char *label = moments_label_of(self->moments, name);
     const char *number = strchr(label, '#');
@@ -328,7 +328,7 @@ step_label(const Simulated *self, const Step *step, const char *name)
 
 /* Calls that are no milestones. */
 static void
-add_call(Moments *self, const Step *step, const char *scope, const char *label)
+simulated_add_call(Moments *self, const SimulatedStep *step, const char *scope, const char *label)
 {
     if (step->call->scope == NULL && strcmp(step->call->started, "modify-started") != 0)
         return;
@@ -343,7 +343,7 @@ static void
 name_steps(const Simulated *self)
 {
     for (unsigned i = 0; i < self->steps->len; i++) {
-        const Step *step = &g_array_index(self->steps, Step, i);
+        const SimulatedStep *step = &g_array_index(self->steps, SimulatedStep, i);
         const char *scope =
             step->call != NULL && step->call->scope != NULL ? step->call->scope : "volume";
         const char *name = step->volume;
@@ -360,7 +360,7 @@ name_steps(const Simulated *self)
         const char *label = step_label(self, step, name);
         moments_add_step(self->moments, scope, label, step->what, step->at);
         if (step->call != NULL)
-            add_call(self->moments, step, scope, label);
+            simulated_add_call(self->moments, step, scope, label);
     }
 }
 
@@ -461,11 +461,11 @@ perform_all(Run *run, const Scenario *scenario)
 }
 
 Moments *
-simulated_moments(const Scenario *scenario, uint64_t seed, const Words *words, GError **error)
+simulated_moments(const Scenario *scenario, uint64_t seed, const GoldenWords *words, GError **error)
 {
     const RunOptions options = {.seed = seed};
     g_autoptr(Moments) moments = moments_new();
-    g_autoptr(GArray) steps = g_array_new(FALSE, FALSE, sizeof(Step));
+    g_autoptr(GArray) steps = g_array_new(FALSE, FALSE, sizeof(SimulatedStep));
     g_autoptr(GHashTable) attachments = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     g_autoptr(GHashTable) handles = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     Scenario idle = *scenario; /* only this function acts from outside */

@@ -5,5 +5,7 @@
 #include "timeline.h"
 
 /* Executes @scenario with @seed. Returns: (owned): NULL with an error if it can't be run */
-Moments *
-simulated_moments(const Scenario *scenario, uint64_t seed, const Words *words, GError **error);
+Moments *simulated_moments(const Scenario *scenario,
+                           uint64_t seed,
+                           const GoldenWords *words,
+                           GError **error);

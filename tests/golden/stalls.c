@@ -18,7 +18,7 @@ typedef struct {
     double slowness;    /* how slow, as a draw of a standard normal distribution */
     double factor;      /* of TIM-1, by its verb */
     char *what;         /* "csi-provisioner create persistentvolumes" (owned) */
-} Request;
+} StallsRequest;
 
 struct Stalls {
     const Timing *timing; /* (borrowed): while it is read */
@@ -28,7 +28,7 @@ struct Stalls {
 static void
 request_clear(void *data)
 {
-    g_free(((Request *)data)->what);
+    g_free(((StallsRequest *)data)->what);
 }
 
 static double
@@ -60,7 +60,7 @@ add_request(void *data, json_t *line)
 
     if (g_strcmp0(client, "lab") == 0 || g_strcmp0(client, "kubectl") == 0)
         return;
-    const Request request = {
+    const StallsRequest request = {
         .from = json_number_value(json_object_get(line, "t")),
         .until = json_number_value(json_object_get(line, "t_end")),
         .what = g_strdup_printf("%s %s %s", client, verb, resource),
@@ -88,23 +88,23 @@ slowness_of(const SimDist *dist, double duration)
 static int
 by_usual_end(const void *a, const void *b)
 {
-    const Request *first = a, *second = b;
+    const StallsRequest *first = a, *second = b;
 
     return first->usual_end < second->usual_end ? -1 : first->usual_end > second->usual_end;
 }
 
 /* TIM-4: a request waits for the work of those that were under way when it came. */
 static void
-judge(Stalls *self)
+stalls_judge(Stalls *self)
 {
     const SimDist *write = self->timing->write;
     const double usual = (double)sim_dist_quantile(write, 0.5) / (double)SIM_SECOND;
 
     for (unsigned i = 0; i < self->requests->len; i++) {
-        Request *request = &g_array_index(self->requests, Request, i);
+        StallsRequest *request = &g_array_index(self->requests, StallsRequest, i);
         double wait = 0;
         for (unsigned k = 0; k < self->requests->len; k++) {
-            const Request *other = &g_array_index(self->requests, Request, k);
+            const StallsRequest *other = &g_array_index(self->requests, StallsRequest, k);
             if (k != i && other->from <= request->from && other->until > request->from)
                 wait += self->timing->load * usual * other->factor;
         }
@@ -121,11 +121,11 @@ stalls_read(const char *run, const Timing *timing, GError **error)
     g_autoptr(Stalls) self = g_new0(Stalls, 1);
 
     self->timing = timing;
-    self->requests = g_array_new(FALSE, FALSE, sizeof(Request));
+    self->requests = g_array_new(FALSE, FALSE, sizeof(StallsRequest));
     g_array_set_clear_func(self->requests, request_clear);
     if (!packed_lines(run, "api.jsonl", NULL, add_request, self, error))
         return NULL;
-    judge(self);
+    stalls_judge(self);
     return g_steal_pointer(&self);
 }
 
@@ -143,7 +143,7 @@ typedef struct {
     unsigned n;
     double slowness; /* their sum */
     double lost;     /* seconds */
-    const Request *longest;
+    const StallsRequest *longest;
 } Slow;
 
 static Slow
@@ -153,7 +153,7 @@ find_slow(const Stalls *self, double from, double until, double at_least)
     Slow slow = {0};
 
     for (unsigned i = 0; i < self->requests->len; i++) {
-        const Request *request = &g_array_index(self->requests, Request, i);
+        const StallsRequest *request = &g_array_index(self->requests, StallsRequest, i);
         double end = MIN(request->until, until);
         if (request->until <= from || request->from >= until || request->slowness < at_least)
             continue;

@@ -105,7 +105,7 @@ typedef struct {
 } Changes;
 
 static void
-object_changed(void *data, const Object *before, const Object *after)
+states_object_changed(void *data, const Object *before, const Object *after)
 {
     Changes *self = data;
     SimTime now = sim_now(self->sim);
@@ -123,7 +123,7 @@ change_times(const Scenario *scenario, uint64_t seed)
     g_autoptr(Run) run = run_new(scenario, &options, NULL);
     Changes changes = {.sim = run_sim(run), .times = g_array_new(FALSE, FALSE, sizeof(SimTime))};
 
-    api_server_observe(cluster_api(run_cluster(run)), object_changed, &changes);
+    api_server_observe(cluster_api(run_cluster(run)), states_object_changed, &changes);
     run_execute(run);
     return changes.times;
 }

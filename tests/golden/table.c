@@ -7,9 +7,9 @@
 /* From the latest of its causes to its end. "%p", "%c": the pod, the claim (and its volume). */
 typedef struct {
     const char *name, *to, *from[2];
-} Stage;
+} TableStage;
 
-static const Stage stages[] = {
+static const TableStage stages[] = {
     {"provision", "volume %c created",   {"claim %c provisioner-asked", NULL}                        },
     {"bind",      "claim %c bound",      {"claim %c created", NULL}                                  },
     {"schedule",  "pod %p scheduled",    {"pod %p created", NULL}                                    },
@@ -77,7 +77,7 @@ find_moment(const Moments *moments, const char *pattern, const GoldenPair *pair,
 }
 
 static gboolean
-find_value(const Moments *moments, const Stage *stage, const GoldenPair *pair, double *value)
+find_value(const Moments *moments, const TableStage *stage, const GoldenPair *pair, double *value)
 {
     double to, from, latest = -1;
 

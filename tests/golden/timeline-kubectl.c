@@ -10,7 +10,7 @@
 #define COMMAND_LASTS_S 60.0
 
 static const char *
-member(const json_t *value, const char *name)
+timeline_kubectl_member(const json_t *value, const char *name)
 {
     return json_string_value(json_object_get(value, name));
 }
@@ -110,7 +110,7 @@ kind_of_resource(const char *resource)
 }
 
 static json_t *
-target_json(const KindClass *kind, const json_t *request)
+timeline_kubectl_target_json(const KindClass *kind, const json_t *request)
 {
     return json_pack("{s:s, s:O*, s:O*}", "kind", kind->kind, "name",
                      json_object_get(request, "name"), "namespace",
@@ -121,9 +121,10 @@ target_json(const KindClass *kind, const json_t *request)
 static json_t *
 request_json(const KindClass *kind, const json_t *request, const char *of_pod, const char **what)
 {
-    const char *verb = member(request, "verb"), *subresource = member(request, "subresource");
+    const char *verb = timeline_kubectl_member(request, "verb"),
+               *subresource = timeline_kubectl_member(request, "subresource");
     json_t *body = json_object_get(request, "body");
-    json_t *target = target_json(kind, request);
+    json_t *target = timeline_kubectl_target_json(kind, request);
 
     *what = verb;
     if (g_strcmp0(subresource, "scale") == 0) {
@@ -153,8 +154,12 @@ request_json(const KindClass *kind, const json_t *request, const char *of_pod, c
 }
 
 static gboolean
-repeat_requests(
-    const json_t *step, double from, double until, Replay *replay, json_t *workload, GError **error)
+repeat_requests(const json_t *step,
+                double from,
+                double until,
+                GoldenReplay *replay,
+                json_t *workload,
+                GError **error)
 {
     const ReplayAsked any = {.client = "kubectl", .from = from, .until = until};
     const json_t *args = json_object_get(step, "args"), *request;
@@ -165,9 +170,9 @@ repeat_requests(
         if (g_str_has_prefix(words->pdata[i], "@pod:"))
             of_pod = (const char *)words->pdata[i] + strlen("@pod:");
     while ((request = replay_take(replay, &any)) != NULL) {
-        const KindClass *kind = kind_of_resource(member(request, "resource"));
+        const KindClass *kind = kind_of_resource(timeline_kubectl_member(request, "resource"));
         if (kind != NULL && json_object_get(request, "body") == NULL &&
-            strcmp(member(request, "verb"), "delete") != 0) {
+            strcmp(timeline_kubectl_member(request, "verb"), "delete") != 0) {
             g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID,
                         "kubectl %s: its request was recorded without a body",
                         json_string_value(json_array_get(args, 0)));
@@ -175,8 +180,9 @@ repeat_requests(
         }
         json_t *action = kind == NULL ? NULL : request_json(kind, request, of_pod, &what);
         if (action == NULL)
-            printf("  note: not repeated: kubectl's %s of %s\n", member(request, "verb"),
-                   member(request, "resource"));
+            printf("  note: not repeated: kubectl's %s of %s\n",
+                   timeline_kubectl_member(request, "verb"),
+                   timeline_kubectl_member(request, "resource"));
         else
             json_array_append_new(
                 workload,
@@ -188,7 +194,7 @@ repeat_requests(
 }
 
 gboolean
-timeline_add_kubectl(const json_t *step, Replay *replay, json_t *workload, GError **error)
+timeline_add_kubectl(const json_t *step, GoldenReplay *replay, json_t *workload, GError **error)
 {
     static const char *const known[] = {"at", "do", "args", NULL};
     static const char *const commands[] = {

@@ -38,9 +38,10 @@ json_t *timeline_driver_change_json(const json_t *given, GError **error);
 /* Adds the steps to the lists spec.workload and spec.faults. @replay: the recorded instants; NULL:
  * the planned ones. Returns: FALSE with an error if a step is not known */
 gboolean timeline_add_steps(
-    const Timeline *self, Replay *replay, json_t *workload, json_t *faults, GError **error);
+    const Timeline *self, GoldenReplay *replay, json_t *workload, json_t *faults, GError **error);
 /* The same for a step that runs a real kubectl. */
-gboolean timeline_add_kubectl(const json_t *step, Replay *replay, json_t *workload, GError **error);
+gboolean
+timeline_add_kubectl(const json_t *step, GoldenReplay *replay, json_t *workload, GError **error);
 /* Returns: the planned instant of the first step @what for the driver on @node (seconds); negative:
  * there is none */
 double timeline_step_at(const Timeline *self, const char *what, const char *node, double after);

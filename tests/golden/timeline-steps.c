@@ -11,25 +11,25 @@
 
 typedef struct {
     const Timeline *timeline;
-    Replay *replay; /* NULL: planned instants */
+    GoldenReplay *replay; /* NULL: planned instants */
     json_t *workload, *faults;
-} Steps;
+} TimelineSteps;
 
 static const char *
-member(const json_t *value, const char *name)
+timeline_steps_member(const json_t *value, const char *name)
 {
     return json_string_value(json_object_get(value, name));
 }
 
 static double
-number(const json_t *value, const char *name)
+timeline_steps_number(const json_t *value, const char *name)
 {
     return json_number_value(json_object_get(value, name));
 }
 
 /* Takes @action. */
 static void
-add_action(Steps *self, double at, const char *what, json_t *action)
+add_action(TimelineSteps *self, double at, const char *what, json_t *action)
 {
     json_array_append_new(self->workload,
                           json_pack("{s:o, s:o}", "at", timeline_instant(at), what, action));
@@ -37,7 +37,8 @@ add_action(Steps *self, double at, const char *what, json_t *action)
 
 /* Returns: the recorded request of a step; NULL: there is none */
 static const json_t *
-take(Steps *self, const json_t *step, const char *verb, const char *kind, ReplayAsked asked)
+timeline_steps_take(
+    TimelineSteps *self, const json_t *step, const char *verb, const char *kind, ReplayAsked asked)
 {
     ObjectKind found;
 
@@ -46,45 +47,48 @@ take(Steps *self, const json_t *step, const char *verb, const char *kind, Replay
     asked.client = "lab";
     asked.verb = verb;
     asked.resource = kind_class(found)->resource;
-    asked.from = number(step, "at") - 0.01;
-    asked.until = number(step, "at") + STEP_LASTS_S;
+    asked.from = timeline_steps_number(step, "at") - 0.01;
+    asked.until = timeline_steps_number(step, "at") + STEP_LASTS_S;
     return replay_take(self->replay, &asked);
 }
 
 /* The instant of a step with one request. */
 static double
-take_instant(Steps *self, const json_t *step, const char *verb, const char *kind, const char *name)
+take_instant(
+    TimelineSteps *self, const json_t *step, const char *verb, const char *kind, const char *name)
 {
-    const json_t *request = take(self, step, verb, kind, (ReplayAsked){.name = name});
+    const json_t *request =
+        timeline_steps_take(self, step, verb, kind, (ReplayAsked){.name = name});
 
-    return number(request != NULL ? request : step, request != NULL ? "t" : "at");
+    return timeline_steps_number(request != NULL ? request : step, request != NULL ? "t" : "at");
 }
 
 /* The instant of a step without a request: what the recorder noted, or the plan. */
 static double
-noted_instant(Steps *self, const json_t *step)
+noted_instant(TimelineSteps *self, const json_t *step)
 {
-    const json_t *noted = replay_take_step(self->replay, member(step, "do"));
+    const json_t *noted = replay_take_step(self->replay, timeline_steps_member(step, "do"));
 
-    return number(noted != NULL ? noted : step, noted != NULL ? "t" : "at");
+    return timeline_steps_number(noted != NULL ? noted : step, noted != NULL ? "t" : "at");
 }
 
 /* Objects whose creation was not recorded (secrets, configmaps) follow the object before them. */
 static gboolean
-add_create(Steps *self, const json_t *step, GError **error)
+add_create(TimelineSteps *self, const json_t *step, GError **error)
 {
     json_auto_t *objects = timeline_objects(json_object_get(step, "objects"));
-    double at = number(step, "at");
+    double at = timeline_steps_number(step, "at");
     json_t *object, *list = NULL;
     size_t i;
 
     (void)error;
     json_array_foreach(objects, i, object) {
-        const char *name = member(json_object_get(object, "metadata"), "name");
-        const json_t *request = take(self, step, "create", member(object, "kind"),
-                                     (ReplayAsked){.name = name == NULL ? "" : name});
+        const char *name = timeline_steps_member(json_object_get(object, "metadata"), "name");
+        const json_t *request =
+            timeline_steps_take(self, step, "create", timeline_steps_member(object, "kind"),
+                                (ReplayAsked){.name = name == NULL ? "" : name});
         if (request != NULL)
-            at = number(request, "t");
+            at = timeline_steps_number(request, "t");
         if (request != NULL || list == NULL) {
             list = json_array();
             add_action(self, at, "create", json_pack("{s:o}", "manifest", list));
@@ -95,7 +99,7 @@ add_create(Steps *self, const json_t *step, GError **error)
 }
 
 static json_t *
-target_json(const json_t *step, const char *kind, const char *name)
+timeline_steps_target_json(const json_t *step, const char *kind, const char *name)
 {
     json_t *grace = json_object_get(step, "gracePeriodSeconds");
     ObjectKind found;
@@ -106,28 +110,31 @@ target_json(const json_t *step, const char *kind, const char *name)
 }
 
 static gboolean
-add_delete(Steps *self, const json_t *step, GError **error)
+add_delete(TimelineSteps *self, const json_t *step, GError **error)
 {
-    const char *kind = member(step, "kind"), *name = member(step, "name");
+    const char *kind = timeline_steps_member(step, "kind"),
+               *name = timeline_steps_member(step, "name");
 
     (void)error;
     add_action(self, take_instant(self, step, "delete", kind, name), "delete",
-               target_json(step, kind, name));
+               timeline_steps_target_json(step, kind, name));
     return TRUE;
 }
 
 /* Names that end in five drawn letters are others in each run. */
 static gboolean
-is_drawn(const char *name)
+timeline_steps_is_drawn(const char *name)
 {
     return g_regex_match_simple("-[bcdfghjklmnpqrstvwxz2456789]{5}$", name, 0, 0);
 }
 
 static gboolean
-add_delete_matching(Steps *self, const json_t *step, GError **error)
+add_delete_matching(TimelineSteps *self, const json_t *step, GError **error)
 {
-    const char *what = member(step, "do"), *kind = member(step, "kind");
-    const char *prefix = member(step, member(step, "prefix") == NULL ? "name" : "prefix");
+    const char *what = timeline_steps_member(step, "do"),
+               *kind = timeline_steps_member(step, "kind");
+    const char *prefix = timeline_steps_member(
+        step, timeline_steps_member(step, "prefix") == NULL ? "name" : "prefix");
     const json_t *request;
     gboolean is_all = FALSE;
 
@@ -137,29 +144,31 @@ add_delete_matching(Steps *self, const json_t *step, GError **error)
         kind = strcmp(what, "deletePodsMatching") == 0 ? "Pod" : "PersistentVolumeClaim";
     g_autofree char *pattern = g_strconcat(prefix, "*", NULL);
     const ReplayAsked asked = {.name = prefix, .is_prefix = TRUE};
-    while ((request = take(self, step, "delete", kind, asked)) != NULL) {
-        const char *name = member(request, "name");
+    while ((request = timeline_steps_take(self, step, "delete", kind, asked)) != NULL) {
+        const char *name = timeline_steps_member(request, "name");
         if (name == NULL)
             continue;
-        if (!is_all || !is_drawn(name))
-            add_action(self, number(request, "t"), "delete",
-                       target_json(step, kind, is_drawn(name) ? pattern : name));
+        if (!is_all || !timeline_steps_is_drawn(name))
+            add_action(self, timeline_steps_number(request, "t"), "delete",
+                       timeline_steps_target_json(step, kind,
+                                                  timeline_steps_is_drawn(name) ? pattern : name));
         is_all = TRUE;
     }
     if (!is_all)
-        add_action(self, number(step, "at"), "delete", target_json(step, kind, pattern));
+        add_action(self, timeline_steps_number(step, "at"), "delete",
+                   timeline_steps_target_json(step, kind, pattern));
     return TRUE;
 }
 
 static gboolean
-add_delete_volume_of(Steps *self, const json_t *step, GError **error)
+add_delete_volume_of(TimelineSteps *self, const json_t *step, GError **error)
 {
     static const char *const members[] = {"name", "pvc", "claim"};
     const char *claim = NULL;
 
     (void)error;
     for (unsigned i = 0; i < G_N_ELEMENTS(members) && claim == NULL; i++)
-        claim = member(step, members[i]);
+        claim = timeline_steps_member(step, members[i]);
     add_action(self, take_instant(self, step, "delete", "PersistentVolume", NULL), "delete",
                json_pack("{s:s, s:s, s:s*}", "kind", "PersistentVolume", "namespace", NAMESPACE,
                          "volumeOfClaim", claim));
@@ -167,10 +176,11 @@ add_delete_volume_of(Steps *self, const json_t *step, GError **error)
 }
 
 static gboolean
-add_patch(Steps *self, const json_t *step, GError **error)
+add_patch(TimelineSteps *self, const json_t *step, GError **error)
 {
-    const char *kind = member(step, "kind"), *name = member(step, "name");
-    json_t *target = target_json(step, kind, name);
+    const char *kind = timeline_steps_member(step, "kind"),
+               *name = timeline_steps_member(step, "name");
+    json_t *target = timeline_steps_target_json(step, kind, name);
 
     (void)error;
     json_object_set(target, "patch", json_object_get(step, "patch"));
@@ -179,9 +189,9 @@ add_patch(Steps *self, const json_t *step, GError **error)
 }
 
 static gboolean
-add_taint_node_of(Steps *self, const json_t *step, GError **error)
+add_taint_node_of(TimelineSteps *self, const json_t *step, GError **error)
 {
-    g_autofree char *pattern = g_strconcat(member(step, "name"), "*", NULL);
+    g_autofree char *pattern = g_strconcat(timeline_steps_member(step, "name"), "*", NULL);
 
     (void)error;
     add_action(self, take_instant(self, step, "patch", "Node", NULL), "patch",
@@ -191,7 +201,7 @@ add_taint_node_of(Steps *self, const json_t *step, GError **error)
 }
 
 static gboolean
-add_set_driver(Steps *self, const json_t *step, GError **error)
+add_set_driver(TimelineSteps *self, const json_t *step, GError **error)
 {
     const json_t *given = json_object_get(step, "driver");
     json_t *change = timeline_driver_change_json(
@@ -220,18 +230,21 @@ static const struct {
 
 /* Takes @fault: the death of the process of a step. */
 static gboolean
-add_death(Steps *self, const json_t *step, double at, const char *start, json_t *fault)
+add_death(TimelineSteps *self, const json_t *step, double at, const char *start, json_t *fault)
 {
     const json_t *later;
     size_t i;
 
     json_array_foreach(json_object_get(self->timeline->root, "steps"), i, later) {
-        if (start == NULL || number(later, "at") <= number(step, "at") ||
-            g_strcmp0(member(later, "do"), start) != 0 ||
+        if (start == NULL ||
+            timeline_steps_number(later, "at") <= timeline_steps_number(step, "at") ||
+            g_strcmp0(timeline_steps_member(later, "do"), start) != 0 ||
             (strcmp(start, "startProc") == 0 &&
-             g_strcmp0(member(later, "name"), member(step, "name")) != 0))
+             g_strcmp0(timeline_steps_member(later, "name"), timeline_steps_member(step, "name")) !=
+                 0))
             continue;
-        json_object_set_new(fault, "restartAfter", timeline_duration(number(later, "at") - at));
+        json_object_set_new(fault, "restartAfter",
+                            timeline_duration(timeline_steps_number(later, "at") - at));
         break;
     }
     json_object_update_new(fault,
@@ -241,11 +254,12 @@ add_death(Steps *self, const json_t *step, double at, const char *start, json_t 
 }
 
 static gboolean
-add_process_death(Steps *self, const json_t *step, GError **error)
+add_process_death(TimelineSteps *self, const json_t *step, GError **error)
 {
-    const char *name = member(step, "name");
-    gboolean is_leader = strcmp(member(step, "do"), "killLeader") == 0;
-    const char *driver = member(json_object_get(self->timeline->root, "driver"), "name");
+    const char *name = timeline_steps_member(step, "name");
+    gboolean is_leader = strcmp(timeline_steps_member(step, "do"), "killLeader") == 0;
+    const char *driver =
+        timeline_steps_member(json_object_get(self->timeline->root, "driver"), "name");
 
     for (unsigned i = 0; i < G_N_ELEMENTS(processes); i++) {
         if (name == NULL || (!g_str_equal(name, processes[i].recorded) &&
@@ -257,26 +271,27 @@ add_process_death(Steps *self, const json_t *step, GError **error)
                          fault);
     }
     g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID, "%s: there is no process \"%s\"",
-                member(step, "do"), name == NULL ? "" : name);
+                timeline_steps_member(step, "do"), name == NULL ? "" : name);
     return FALSE;
 }
 
 static gboolean
-add_kubelet_death(Steps *self, const json_t *step, GError **error)
+add_kubelet_death(TimelineSteps *self, const json_t *step, GError **error)
 {
     json_t *fault = json_pack("{s:s}", "component", "kubelet");
 
     (void)error;
-    if (member(step, "node") != NULL)
+    if (timeline_steps_member(step, "node") != NULL)
         json_object_set(fault, "node", json_object_get(step, "node"));
     else
-        json_object_set_new(fault, "nodeOfPod", json_sprintf("%s*", member(step, "name")));
+        json_object_set_new(fault, "nodeOfPod",
+                            json_sprintf("%s*", timeline_steps_member(step, "name")));
     return add_death(self, step, noted_instant(self, step), "startKubelet", fault);
 }
 
 /* Part of the step that stopped it. */
 static gboolean
-add_nothing(Steps *self, const json_t *step, GError **error)
+add_nothing(TimelineSteps *self, const json_t *step, GError **error)
 {
     (void)self, (void)step, (void)error;
     return TRUE;
@@ -291,17 +306,17 @@ timeline_step_at(const Timeline *self, const char *what, const char *node, doubl
     size_t i;
 
     json_array_foreach(json_object_get(self->root, "steps"), i, step) {
-        const char *of = member(step, "node");
-        if (g_strcmp0(member(step, "do"), what) == 0 && number(step, "at") >= after &&
-            (of == NULL || g_strcmp0(of, node) == 0))
-            return number(step, "at");
+        const char *of = timeline_steps_member(step, "node");
+        if (g_strcmp0(timeline_steps_member(step, "do"), what) == 0 &&
+            timeline_steps_number(step, "at") >= after && (of == NULL || g_strcmp0(of, node) == 0))
+            return timeline_steps_number(step, "at");
     }
     return -1;
 }
 
 /* The driver is away from the node for a while. */
 static void
-add_absence(Steps *self, const char *node, json_t *from, double seconds)
+add_absence(TimelineSteps *self, const char *node, json_t *from, double seconds)
 {
     json_array_append_new(
         self->faults,
@@ -312,10 +327,10 @@ add_absence(Steps *self, const char *node, json_t *from, double seconds)
 
 /* A node that registers later than the first one. */
 static gboolean
-add_registration(Steps *self, const json_t *step, GError **error)
+add_registration(TimelineSteps *self, const json_t *step, GError **error)
 {
     g_autofree const char **nodes = timeline_node_names(self->timeline);
-    double first = NEVER_S, at = number(step, "at");
+    double first = NEVER_S, at = timeline_steps_number(step, "at");
 
     (void)error;
     if (!json_is_true(
@@ -333,14 +348,15 @@ add_registration(Steps *self, const json_t *step, GError **error)
 }
 
 static gboolean
-add_deregistration(Steps *self, const json_t *step, GError **error)
+add_deregistration(TimelineSteps *self, const json_t *step, GError **error)
 {
     g_autofree const char **nodes = timeline_node_names(self->timeline);
-    double at = number(step, "at");
+    double at = timeline_steps_number(step, "at");
 
     (void)error;
     for (unsigned i = 0; nodes[i] != NULL; i++) {
-        if (member(step, "node") != NULL && strcmp(member(step, "node"), nodes[i]) != 0)
+        if (timeline_steps_member(step, "node") != NULL &&
+            strcmp(timeline_steps_member(step, "node"), nodes[i]) != 0)
             continue;
         double back = timeline_step_at(self->timeline, "registerDriver", nodes[i], at);
         add_absence(self, nodes[i], timeline_instant(at), back < 0 ? NEVER_S : back - at);
@@ -354,7 +370,7 @@ add_deregistration(Steps *self, const json_t *step, GError **error)
 
 static const struct {
     const char *what;
-    gboolean (*add)(Steps *self, const json_t *step, GError **error);
+    gboolean (*add)(TimelineSteps *self, const json_t *step, GError **error);
     const char *keys[STEP_KEYS]; /* besides at and do */
 } rules[] = {
     {"create",             add_create,           {"objects"}                                     },
@@ -377,9 +393,9 @@ static const struct {
 };
 
 static gboolean
-add_step(Steps *self, const json_t *step, GError **error)
+add_step(TimelineSteps *self, const json_t *step, GError **error)
 {
-    const char *what = member(step, "do");
+    const char *what = timeline_steps_member(step, "do");
 
     if (g_strcmp0(what, "kubectl") == 0)
         return timeline_add_kubectl(step, self->replay, self->workload, error);
@@ -397,9 +413,9 @@ add_step(Steps *self, const json_t *step, GError **error)
 
 gboolean
 timeline_add_steps(
-    const Timeline *self, Replay *replay, json_t *workload, json_t *faults, GError **error)
+    const Timeline *self, GoldenReplay *replay, json_t *workload, json_t *faults, GError **error)
 {
-    Steps steps = {self, replay, workload, faults};
+    TimelineSteps steps = {self, replay, workload, faults};
     const json_t *step;
     size_t i;
 

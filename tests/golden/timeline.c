@@ -88,7 +88,7 @@ timeline_check_keys(const json_t *object,
 }
 
 static const char *
-text_at(const json_t *object, const char *first, const char *second)
+timeline_text_at(const json_t *object, const char *first, const char *second)
 {
     const json_t *parent = first == NULL ? object : json_object_get(object, first);
 
@@ -99,7 +99,7 @@ text_at(const json_t *object, const char *first, const char *second)
 static void
 put_in_namespace(json_t *object)
 {
-    const char *kind = text_at(object, NULL, "kind");
+    const char *kind = timeline_text_at(object, NULL, "kind");
     json_t *metadata = json_object_get(object, "metadata");
     ObjectKind found;
 
@@ -139,7 +139,7 @@ timeline_node_names(const Timeline *self)
 static gboolean
 is_own_taint(const json_t *taint)
 {
-    const char *key = text_at(taint, NULL, "key");
+    const char *key = timeline_text_at(taint, NULL, "key");
 
     return key != NULL && g_str_has_prefix(key, "node.kubernetes.io/") &&
            strcmp(key, "node.kubernetes.io/out-of-service") != 0;
@@ -169,7 +169,7 @@ take_node_state(json_t *entry, const json_t *recorded, json_t *workload)
 }
 
 static json_t *
-nodes_json(const Timeline *self, const Replay *replay, json_t *workload, GError **error)
+nodes_json(const Timeline *self, const GoldenReplay *replay, json_t *workload, GError **error)
 {
     static const char *const known[] = {"name", "zone", NULL};
     json_auto_t *nodes = json_array();
@@ -177,7 +177,7 @@ nodes_json(const Timeline *self, const Replay *replay, json_t *workload, GError 
     json_t *node;
 
     json_array_foreach(json_object_get(self->root, "nodes"), i, node) {
-        const char *name = text_at(node, NULL, "name");
+        const char *name = timeline_text_at(node, NULL, "name");
         const json_t *recorded = replay_find_initial(replay, "Node", name);
         json_t *entry =
             json_pack("{s:s, s:o}", "name", name, "kubelet", timeline_kubelet_json(self));
@@ -205,41 +205,42 @@ static const char *const lasting_kinds[] = {"Pod",
                                             NULL};
 
 static const json_t *
-find_object(const json_t *list, const char *kind, const char *name)
+timeline_find_object(const json_t *list, const char *kind, const char *name)
 {
     size_t i;
     json_t *object;
 
     json_array_foreach(list, i, object)
-        if (g_strcmp0(text_at(object, NULL, "kind"), kind) == 0 &&
-            g_strcmp0(text_at(object, "metadata", "name"), name) == 0)
+        if (g_strcmp0(timeline_text_at(object, NULL, "kind"), kind) == 0 &&
+            g_strcmp0(timeline_text_at(object, "metadata", "name"), name) == 0)
             return object;
     return NULL;
 }
 
 /* An initial volume whose claim is of the run before. */
 static gboolean
-is_used(const json_t *recorded, const json_t *planned)
+timeline_is_used(const json_t *recorded, const json_t *planned)
 {
     const json_t *claim = json_object_get(json_object_get(recorded, "spec"), "claimRef");
-    const char *name = text_at(claim, NULL, "name");
+    const char *name = timeline_text_at(claim, NULL, "name");
 
-    return text_at(claim, NULL, "uid") != NULL &&
-           find_object(planned, "PersistentVolumeClaim", name) == NULL;
+    return timeline_text_at(claim, NULL, "uid") != NULL &&
+           timeline_find_object(planned, "PersistentVolumeClaim", name) == NULL;
 }
 
 /* Objects that are not the scenario's: the run before left them. */
 static void
-add_left_over(json_t *initial, const Replay *replay)
+add_left_over(json_t *initial, const GoldenReplay *replay)
 {
     size_t i;
     json_t *line;
 
     json_array_foreach(replay_initial(replay), i, line) {
-        const char *kind = text_at(line, NULL, "kind"), *name = text_at(line, NULL, "name");
+        const char *kind = timeline_text_at(line, NULL, "kind"),
+                   *name = timeline_text_at(line, NULL, "name");
         ObjectKind found;
-        if (!g_strv_contains(lasting_kinds, kind) || find_object(initial, kind, name) != NULL ||
-            !kind_find(NULL, kind, &found))
+        if (!g_strv_contains(lasting_kinds, kind) ||
+            timeline_find_object(initial, kind, name) != NULL || !kind_find(NULL, kind, &found))
             continue;
         json_t *object = json_deep_copy(json_object_get(line, "object"));
         json_object_update_new(object, json_pack("{s:s, s:s}", "kind", kind, "apiVersion",
@@ -249,19 +250,19 @@ add_left_over(json_t *initial, const Replay *replay)
 }
 
 static json_t *
-initial_json(const Timeline *self, const Replay *replay)
+initial_json(const Timeline *self, const GoldenReplay *replay)
 {
     json_t *planned = timeline_objects(json_object_get(self->root, "initial"));
     json_t *initial = json_array(), *object;
     size_t i;
 
     json_array_foreach(planned, i, object) {
-        const char *kind = text_at(object, NULL, "kind");
+        const char *kind = timeline_text_at(object, NULL, "kind");
         const json_t *recorded =
-            replay_find_initial(replay, kind, text_at(object, "metadata", "name"));
+            replay_find_initial(replay, kind, timeline_text_at(object, "metadata", "name"));
         gboolean is_gone =
             recorded == NULL && replay != NULL && g_strv_contains(lasting_kinds, kind);
-        if (!is_gone && !is_used(recorded, planned))
+        if (!is_gone && !timeline_is_used(recorded, planned))
             json_array_append(initial, object);
     }
     if (replay != NULL)
@@ -299,7 +300,7 @@ check_root(const Timeline *self, GError **error)
 }
 
 static json_t *
-scenario_json(const Timeline *self, Replay *replay, GError **error)
+scenario_json(const Timeline *self, GoldenReplay *replay, GError **error)
 {
     json_auto_t *workload = json_array(), *faults = json_array();
 
@@ -323,7 +324,7 @@ scenario_json(const Timeline *self, Replay *replay, GError **error)
 
 /* JSON documents one after the other are YAML. */
 static char *
-scenario_text(const Timeline *self, const Replay *replay, json_t *scenario)
+scenario_text(const Timeline *self, const GoldenReplay *replay, json_t *scenario)
 {
     GString *text = g_string_new(NULL);
     json_auto_t *initial = initial_json(self, replay);
@@ -340,7 +341,7 @@ scenario_text(const Timeline *self, const Replay *replay, json_t *scenario)
 }
 
 static Scenario *
-load(const Timeline *self, const char *file, GError **error)
+timeline_load(const Timeline *self, const char *file, GError **error)
 {
     const ScenarioOptions options = {.data_dir = self->data_dir, .by_hand = TRUE};
     g_autoptr(GPtrArray) faults = NULL;
@@ -356,7 +357,7 @@ load(const Timeline *self, const char *file, GError **error)
 Scenario *
 timeline_scenario(const Timeline *self, const char *run, GError **error)
 {
-    g_autoptr(Replay) replay = run == NULL ? NULL : replay_read(run, error);
+    g_autoptr(GoldenReplay) replay = run == NULL ? NULL : replay_read(run, error);
     g_autofree char *file = NULL;
 
     if (run != NULL && replay == NULL)
@@ -370,7 +371,7 @@ timeline_scenario(const Timeline *self, const char *run, GError **error)
         return NULL;
     close(descriptor);
     Scenario *scenario =
-        g_file_set_contents(file, text, -1, error) ? load(self, file, error) : NULL;
+        g_file_set_contents(file, text, -1, error) ? timeline_load(self, file, error) : NULL;
     if (g_getenv("GOLDEN_KEEP") == NULL)
         g_unlink(file);
     return scenario;

@@ -3,7 +3,7 @@
 
 #define UID "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 
-struct Words {
+struct GoldenWords {
     GRegex *names; /* one alternative, and so one group, for each of the kinds below */
 };
 
@@ -12,10 +12,10 @@ struct Words {
 
 enum { VOLUME = 1, SNAPSHOT, ATTACHMENT, NODE, UID_ALONE, VERSION, GENERATED };
 
-Words *
+GoldenWords *
 words_new(const char *const *nodes)
 {
-    Words *self = g_new0(Words, 1);
+    GoldenWords *self = g_new0(GoldenWords, 1);
     g_autoptr(GString) pattern =
         g_string_new("(pvc-" UID ")|(snap[a-z]*-" UID ")|(csi-[0-9a-f]{64})|\\b(");
     g_autoptr(GError) error = NULL;
@@ -33,7 +33,7 @@ words_new(const char *const *nodes)
 }
 
 void
-words_free(Words *self)
+words_free(GoldenWords *self)
 {
     if (self == NULL)
         return;
@@ -67,7 +67,7 @@ replace_name(const GMatchInfo *match, GString *result, void *data)
 }
 
 char *
-words_without_names(const Words *self, const char *text, GHashTable *labels)
+words_without_names(const GoldenWords *self, const char *text, GHashTable *labels)
 {
     return g_regex_replace_eval(self->names, text, -1, 0, 0, replace_name, labels, NULL);
 }

@@ -3,15 +3,15 @@
 
 #include <glib.h>
 
-/* Words that mean the same in every run: without drawn names, and without names of nodes, which
- * chance may choose. */
-typedef struct Words Words;
+/* GoldenWords that mean the same in every run: without drawn names, and without names of nodes,
+ * which chance may choose. */
+typedef struct GoldenWords GoldenWords;
 
 /* @nodes: names of nodes; borrowed, ends with NULL */
-Words *words_new(const char *const *nodes);
-void words_free(Words *self);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(Words, words_free)
+GoldenWords *words_new(const char *const *nodes);
+void words_free(GoldenWords *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(GoldenWords, words_free)
 
 /* @labels: meanings of drawn names (char * -> char *). Returns: (owned): @text with "<volume of
  * data>" for "pvc-0cc1…", "<node>" for "node-a1", "<attachment>" and "<uid>" */
-char *words_without_names(const Words *self, const char *text, GHashTable *labels);
+char *words_without_names(const GoldenWords *self, const char *text, GHashTable *labels);

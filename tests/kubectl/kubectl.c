@@ -16,7 +16,7 @@
 
 typedef struct {
     unsigned n_passed, n_failed, n_skipped;
-} Tally;
+} KubectlTally;
 
 /* Splits words as a shell. Recordings have no quotes, so JSON and templates stay whole if blanks
  * are the only separators. */
@@ -51,7 +51,7 @@ print_diff(const char *name, const char *expected, const char *actual)
 
 /* Returns: (owned): the output and errors of a command at @now; NULL for other commands */
 static char *
-answer(const KubectlCluster *cluster, const char *command, ValueTime now)
+kubectl_answer(const KubectlCluster *cluster, const char *command, ValueTime now)
 {
     g_auto(GStrv) words = split_words(command);
     g_autoptr(GString) out = g_string_new(NULL), errors = g_string_new(NULL);
@@ -88,7 +88,7 @@ mixed_matches(GPtrArray *answers, const char *expected)
 }
 
 static void
-check_command(Tally *tally,
+check_command(KubectlTally *tally,
               const KubectlCluster *cluster,
               const char *name,
               const char *expected,
@@ -101,7 +101,7 @@ check_command(Tally *tally,
     /* Ages of whole seconds change at whole seconds, those of Events with microseconds at any time:
      * steps of 20 ms are enough. */
     for (ValueTime now = before;; now = MIN(now + 20 * MS, after)) {
-        char *text = answer(cluster, command, now);
+        char *text = kubectl_answer(cluster, command, now);
 
         if (text == NULL) {
             tally->n_skipped++;
@@ -199,8 +199,11 @@ watch_mixed_matches(const char *stream, char **words, const char *expected)
 }
 
 static void
-check_watch(
-    Tally *tally, const char *folder, const char *name, const char *expected, const char *command)
+check_watch(KubectlTally *tally,
+            const char *folder,
+            const char *name,
+            const char *expected,
+            const char *command)
 {
     g_auto(GStrv) words = split_words(command);
     g_autofree char *stream = read_stream(folder, words);
@@ -227,7 +230,7 @@ is_watch(const char *command)
 }
 
 static void
-check_folder(Tally *tally, const char *folder)
+check_folder(KubectlTally *tally, const char *folder)
 {
     g_autofree char *commands_path = g_build_filename(folder, "commands.txt", NULL);
     g_autofree char *objects_path = g_build_filename(folder, "objects.json", NULL);
@@ -267,7 +270,7 @@ check_folder(Tally *tally, const char *folder)
 int
 main(int argc, char **argv)
 {
-    Tally tally = {0};
+    KubectlTally tally = {0};
 
     for (int i = 1; i < argc; i++)
         check_folder(&tally, argv[i]);

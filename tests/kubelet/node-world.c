@@ -27,13 +27,13 @@ kubelet_options(void *data, const ProcessClass *class)
 }
 
 static void
-nothing(Sim *sim, void *data)
+node_world_nothing(Sim *sim, void *data)
 {
     (void)sim;
     (void)data;
 }
 
-static const SimEventType nothing_event = {.name = "test", .fire = nothing};
+static const SimEventType nothing_event = {.name = "test", .fire = node_world_nothing};
 
 void
 node_world_run_until(World *self, SimTime at)
@@ -226,7 +226,7 @@ make_volumes(World *self, const char *claims)
 
 /* Of node @node, with one container. Takes @volumes. Returns: (owned) */
 static Pod *
-new_pod(World *self, const char *name, const char *node, PodVolumes *volumes)
+node_world_new_pod(World *self, const char *name, const char *node, PodVolumes *volumes)
 {
     Pod *pod = POD(object_new(world_key(self, KIND_POD, name)));
 
@@ -242,13 +242,13 @@ new_pod(World *self, const char *name, const char *node, PodVolumes *volumes)
 }
 
 static void
-add_pod(World *self, const char *name, const char *node, PodVolumes *volumes)
+kubelet_node_world_add_pod(World *self, const char *name, const char *node, PodVolumes *volumes)
 {
-    world_create(self, &new_pod(self, name, node, volumes)->meta);
+    world_create(self, &node_world_new_pod(self, name, node, volumes)->meta);
 }
 
 static void
-annotate(World *self, Pod *pod, const char *key, const char *value)
+node_world_annotate(World *self, Pod *pod, const char *key, const char *value)
 {
     if (value != NULL)
         object_set_annotation(&pod->meta, world_intern(self, key), world_intern(self, value));
@@ -262,18 +262,18 @@ node_world_add_ending_pod(World *self,
                           const char *runs_for,
                           const char *exit_code)
 {
-    Pod *pod = new_pod(self, name, "a", make_volumes(self, claims));
+    Pod *pod = node_world_new_pod(self, name, "a", make_volumes(self, claims));
 
     pod->spec->restart_policy = world_intern(self, policy);
-    annotate(self, pod, ANNOTATION_RUNS_FOR, runs_for);
-    annotate(self, pod, ANNOTATION_EXIT_CODE, exit_code);
+    node_world_annotate(self, pod, ANNOTATION_RUNS_FOR, runs_for);
+    node_world_annotate(self, pod, ANNOTATION_EXIT_CODE, exit_code);
     world_create(self, &pod->meta);
 }
 
 void
 node_world_add_pod(World *self, const char *name, const char *node, const char *claims)
 {
-    add_pod(self, name, node, make_volumes(self, claims));
+    kubelet_node_world_add_pod(self, name, node, make_volumes(self, claims));
 }
 
 void
@@ -284,7 +284,7 @@ node_world_add_reading_pod(World *self, const char *name, const char *node, cons
                         .mounted = TRUE,
                         .read_only = TRUE};
 
-    add_pod(self, name, node, pod_volumes_new(&volume, 1));
+    kubelet_node_world_add_pod(self, name, node, pod_volumes_new(&volume, 1));
 }
 
 void
@@ -295,7 +295,7 @@ node_world_add_pod_as(World *self, const char *name, const char *claim, gboolean
                         .mounted = TRUE,
                         .device = device};
 
-    add_pod(self, name, "a", pod_volumes_new(&volume, 1));
+    kubelet_node_world_add_pod(self, name, "a", pod_volumes_new(&volume, 1));
 }
 
 static gboolean
@@ -314,7 +314,7 @@ node_world_add_ephemeral_pod(World *self, const char *name, const char *node, co
                       .mounted = TRUE,
                       .ephemeral = TRUE};
 
-    add_pod(self, name, node, pod_volumes_new(&spec, 1));
+    kubelet_node_world_add_pod(self, name, node, pod_volumes_new(&spec, 1));
     world_edit(self, KIND_CLAIM, claim, set_owner, world_get(self, KIND_POD, name));
 }
 

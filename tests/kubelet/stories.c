@@ -47,7 +47,7 @@ story_add_volume(World *world, gboolean block)
 World *
 story_world(const char *flag, const char *value)
 {
-    WorldOptions options = {.only = &kubelet_class, .seed = 7, .flag = flag, .value = value};
+    SidecarWorldOptions options = {.only = &kubelet_class, .seed = 7, .flag = flag, .value = value};
 
     return world_new(&options);
 }
@@ -74,7 +74,7 @@ story_world_with_pod(const char *flag, const char *value)
 }
 
 static gboolean
-grow(Object *object, const void *bytes)
+stories_grow(Object *object, const void *bytes)
 {
     VOLUME(object)->capacity_bytes = *(const int64_t *)bytes;
     return TRUE;
@@ -83,11 +83,11 @@ grow(Object *object, const void *bytes)
 void
 story_grow_volume(World *world, const char *name, int64_t bytes)
 {
-    world_edit(world, KIND_VOLUME, name, grow, &bytes);
+    world_edit(world, KIND_VOLUME, name, stories_grow, &bytes);
 }
 
 static gboolean
-annotate(Object *object, const void *pair)
+stories_annotate(Object *object, const void *pair)
 {
     const char *const *words = pair;
 
@@ -99,11 +99,11 @@ story_annotate_volume(World *world, const char *name, const char *value)
 {
     const char *pair[] = {world_intern(world, name), world_intern(world, value)};
 
-    world_edit(world, KIND_VOLUME, "v", annotate, pair);
+    world_edit(world, KIND_VOLUME, "v", stories_annotate, pair);
 }
 
 static gboolean
-set_label(Object *object, const void *value)
+stories_set_label(Object *object, const void *value)
 {
     return object_set_label(object, value, value);
 }
@@ -111,7 +111,7 @@ set_label(Object *object, const void *value)
 void
 story_change_pod(World *world, const char *label)
 {
-    world_edit(world, KIND_POD, "p", set_label, world_intern(world, label));
+    world_edit(world, KIND_POD, "p", stories_set_label, world_intern(world, label));
 }
 
 void

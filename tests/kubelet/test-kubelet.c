@@ -16,9 +16,9 @@
 #define UNIQUE(name) "kubernetes.io/csi/" WORLD_DRIVER "^" name
 
 static World *
-new_world(void (*driver)(World *world, CsiModelledOptions *options))
+kubelet_new_world(void (*driver)(World *world, CsiModelledOptions *options))
 {
-    WorldOptions options = {.seed = 7, .driver = driver};
+    SidecarWorldOptions options = {.seed = 7, .driver = driver};
 
     return world_new(&options);
 }
@@ -169,7 +169,7 @@ up_and_down(void **state)
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(sequences); i++) {
         g_autoptr(World) world =
-            new_world(sequences[i].prepare == prepare_not_attached ? no_attach : NULL);
+            kubelet_new_world(sequences[i].prepare == prepare_not_attached ? no_attach : NULL);
 
         sequences[i].prepare(world);
         node_world_start(world);
@@ -193,7 +193,7 @@ up_and_down(void **state)
 static void
 events_of_a_life(void **state)
 {
-    g_autoptr(World) world = new_world(NULL);
+    g_autoptr(World) world = kubelet_new_world(NULL);
 
     (void)state;
     bring_up_pod(world);
@@ -208,7 +208,7 @@ events_of_a_life(void **state)
 static void
 an_image_is_pulled_once(void **state)
 {
-    g_autoptr(World) world = new_world(NULL);
+    g_autoptr(World) world = kubelet_new_world(NULL);
 
     (void)state;
     bring_up_pod(world);
@@ -226,7 +226,7 @@ an_image_is_pulled_once(void **state)
 static void
 a_block_volume_tells_that_it_is_there(void **state)
 {
-    g_autoptr(World) world = new_world(NULL);
+    g_autoptr(World) world = kubelet_new_world(NULL);
 
     (void)state;
     prepare_block(world);
@@ -244,7 +244,7 @@ a_block_volume_tells_that_it_is_there(void **state)
 static void
 statuses(void **state)
 {
-    g_autoptr(World) world = new_world(NULL);
+    g_autoptr(World) world = kubelet_new_world(NULL);
 
     (void)state;
     node_world_add_volume(world, "v", "csi");
@@ -282,7 +282,7 @@ static void
 deleted_while_it_waits(void **state)
 {
     SimTime patched = 0, deleted = 0;
-    g_autoptr(World) world = new_world(NULL);
+    g_autoptr(World) world = kubelet_new_world(NULL);
 
     (void)state;
     node_world_add_volume(world, "v", "csi");
@@ -310,7 +310,7 @@ static void
 claim_is_not_bound_yet(void **state)
 {
     SimTime first = 0, last = 0;
-    g_autoptr(World) world = new_world(no_attach);
+    g_autoptr(World) world = kubelet_new_world(no_attach);
 
     (void)state;
     node_world_add_driver(world, FALSE, FALSE);
@@ -336,7 +336,7 @@ claim_is_not_bound_yet(void **state)
 static void
 waiting_in_vain_is_silent(void **state)
 {
-    g_autoptr(World) world = new_world(NULL);
+    g_autoptr(World) world = kubelet_new_world(NULL);
 
     (void)state;
     node_world_add_volume(world, "v", "csi");
@@ -374,7 +374,7 @@ fail_with(World *world, const CsiModelledError *error)
 static void
 staging_is_tried_again(void **state)
 {
-    g_autoptr(World) world = new_world(NULL);
+    g_autoptr(World) world = kubelet_new_world(NULL);
 
     (void)state;
     prepare_csi(world);
@@ -413,7 +413,7 @@ only_what_may_be_staged_is_unstaged(void **state)
 
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
-        g_autoptr(World) world = new_world(NULL);
+        g_autoptr(World) world = kubelet_new_world(NULL);
         prepare_csi(world);
         fail_with(world, cases[i].error);
         node_world_start(world);
@@ -431,7 +431,7 @@ only_what_may_be_staged_is_unstaged(void **state)
 static void
 unpublishing_is_tried_again(void **state)
 {
-    g_autoptr(World) world = new_world(NULL);
+    g_autoptr(World) world = kubelet_new_world(NULL);
 
     (void)state;
     bring_up_pod(world);
@@ -453,7 +453,7 @@ unpublishing_is_tried_again(void **state)
 static void
 two_pods_share_a_volume(void **state)
 {
-    g_autoptr(World) world = new_world(NULL);
+    g_autoptr(World) world = kubelet_new_world(NULL);
 
     (void)state;
     prepare_csi(world);
@@ -479,7 +479,7 @@ two_pods_share_a_volume(void **state)
 static void
 read_write_once_pod(void **state)
 {
-    g_autoptr(World) world = new_world(NULL);
+    g_autoptr(World) world = kubelet_new_world(NULL);
 
     (void)state;
     prepare_csi(world);
@@ -502,7 +502,7 @@ read_write_once_pod(void **state)
 static void
 forced_deletion(void **state)
 {
-    g_autoptr(World) world = new_world(NULL);
+    g_autoptr(World) world = kubelet_new_world(NULL);
 
     (void)state;
     bring_up_pod(world);
@@ -521,7 +521,7 @@ forced_deletion(void **state)
 static void
 republished(void **state)
 {
-    g_autoptr(World) world = new_world(NULL);
+    g_autoptr(World) world = kubelet_new_world(NULL);
 
     (void)state;
     node_world_add_driver(world, TRUE, TRUE);
@@ -540,7 +540,7 @@ republished(void **state)
 static void
 a_running_pod_is_adopted(void **state)
 {
-    g_autoptr(World) world = new_world(NULL);
+    g_autoptr(World) world = kubelet_new_world(NULL);
 
     (void)state;
     prepare_csi(world);
@@ -561,7 +561,7 @@ a_running_pod_is_adopted(void **state)
 static void
 a_restart_mounts_again(void **state)
 {
-    g_autoptr(World) world = new_world(NULL);
+    g_autoptr(World) world = kubelet_new_world(NULL);
 
     (void)state;
     bring_up_pod(world);
@@ -591,7 +591,7 @@ a_restart_mounts_again(void **state)
 static void
 an_idle_node_costs_nothing(void **state)
 {
-    g_autoptr(World) world = new_world(NULL);
+    g_autoptr(World) world = kubelet_new_world(NULL);
 
     (void)state;
     node_world_start(world);
@@ -608,9 +608,9 @@ an_idle_node_costs_nothing(void **state)
 /* ---- Sleeping or polling, the same happens ---- */
 
 static char *
-life(gboolean polling, uint64_t seed)
+kubelet_life(gboolean polling, uint64_t seed)
 {
-    WorldOptions options = {.seed = seed, .recorded_timing = TRUE, .polling = polling};
+    SidecarWorldOptions options = {.seed = seed, .recorded_timing = TRUE, .polling = polling};
     g_autoptr(World) world = world_new(&options);
 
     prepare_two(world);
@@ -628,11 +628,11 @@ life(gboolean polling, uint64_t seed)
 }
 
 static void
-sleeping_equals_polling(void **state)
+kubelet_sleeping_equals_polling(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 5; seed++) {
-        g_autofree char *asleep = life(FALSE, seed), *polling = life(TRUE, seed);
+        g_autofree char *asleep = kubelet_life(FALSE, seed), *polling = kubelet_life(TRUE, seed);
         assert_string_equal(asleep, polling);
     }
 }
@@ -643,7 +643,7 @@ sleeping_equals_polling(void **state)
 #define N_RANDOM_VOLUMES 3
 
 static unsigned
-draw(World *world, unsigned *n, unsigned below)
+kubelet_draw(World *world, unsigned *n, unsigned below)
 {
     return (unsigned)sim_random_below(sim_stream(world->sim, "test"), 0, (*n)++, below);
 }
@@ -662,11 +662,11 @@ static const CsiModelledError random_errors[] = {
 static void
 random_step(World *world, unsigned *n)
 {
-    g_autofree char *pod = g_strdup_printf("p%u", draw(world, n, N_RANDOM_PODS));
-    g_autofree char *claims = g_strdup_printf("v%u", draw(world, n, N_RANDOM_VOLUMES));
+    g_autofree char *pod = g_strdup_printf("p%u", kubelet_draw(world, n, N_RANDOM_PODS));
+    g_autofree char *claims = g_strdup_printf("v%u", kubelet_draw(world, n, N_RANDOM_VOLUMES));
     gboolean exists = node_world_pod(world, pod) != NULL;
 
-    switch (draw(world, n, 8)) {
+    switch (kubelet_draw(world, n, 8)) {
     case 0:
     case 1:
     case 2:
@@ -688,7 +688,7 @@ random_step(World *world, unsigned *n)
         return;
     default:
         csi_modelled_driver_set_errors(world->driver, random_errors,
-                                       draw(world, n, 2) * G_N_ELEMENTS(random_errors));
+                                       kubelet_draw(world, n, 2) * G_N_ELEMENTS(random_errors));
         return;
     }
 }
@@ -718,7 +718,7 @@ random_lives_leave_nothing(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 60; seed++) {
-        WorldOptions options = {.seed = seed, .recorded_timing = TRUE};
+        SidecarWorldOptions options = {.seed = seed, .recorded_timing = TRUE};
         g_autoptr(World) world = world_new(&options);
         unsigned n = 0;
 
@@ -731,14 +731,14 @@ random_lives_leave_nothing(void **state)
         unsigned longest_ms =
             seed % 2 == 0 ? 400 : 6000; /* in the midst of things, or with time to settle */
         for (unsigned i = 0; i < 80; i++) {
-            node_world_run_for(world, MS(draw(world, &n, longest_ms)));
+            node_world_run_for(world, MS(kubelet_draw(world, &n, longest_ms)));
             random_step(world, &n);
         }
         csi_modelled_driver_set_errors(world->driver, NULL, 0);
         for (unsigned i = 0; i < N_RANDOM_PODS; i++) {
             g_autofree char *pod = g_strdup_printf("p%u", i);
             if (node_world_pod(world, pod) != NULL)
-                node_world_delete_pod(world, pod, draw(world, &n, 2) == 0);
+                node_world_delete_pod(world, pod, kubelet_draw(world, &n, 2) == 0);
         }
         node_world_run_for(world, 10 * SIM_MINUTE);
         assert_clean(world);
@@ -767,7 +767,7 @@ main(void)
         cmocka_unit_test(a_running_pod_is_adopted),
         cmocka_unit_test(a_restart_mounts_again),
         cmocka_unit_test(an_idle_node_costs_nothing),
-        cmocka_unit_test(sleeping_equals_polling),
+        cmocka_unit_test(kubelet_sleeping_equals_polling),
         cmocka_unit_test(random_lives_leave_nothing),
     };
 

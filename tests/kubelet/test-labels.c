@@ -30,7 +30,7 @@ mount_with_label(Object *object, const void *arg)
 
 /* @level: NULL: the pod has none */
 static void
-add_pod(World *world, const char *name, const char *level)
+labels_add_pod(World *world, const char *name, const char *level)
 {
     node_world_add_pod(world, name, "a", "one");
     Object *pod = object_edit(world_get(world, KIND_POD, name));
@@ -68,16 +68,16 @@ pods_share_a_volume(void **state)
 
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
-        g_autoptr(World) world = world_new(&(WorldOptions){.seed = 1, .measured = TRUE});
+        g_autoptr(World) world = world_new(&(SidecarWorldOptions){.seed = 1, .measured = TRUE});
         world_edit(world, KIND_NODE, "a", enforce, NULL);
         node_world_add_driver(world, FALSE, FALSE);
         world_edit(world, KIND_CSI_DRIVER, WORLD_DRIVER, mount_with_label, NULL);
         node_world_add_volume(world, "one", "csi");
         node_world_set_access_modes(world, "one", ACCESS_RWX);
         node_world_start(world);
-        add_pod(world, "first", rows[i].first);
+        labels_add_pod(world, "first", rows[i].first);
         node_world_run_for(world, SIM_MINUTE);
-        add_pod(world, "second", rows[i].second);
+        labels_add_pod(world, "second", rows[i].second);
         node_world_run_for(world, SIM_MINUTE);
         assert_int_equal(told(world, "volume_manager_selinux_volumes_admitted_total"),
                          rows[i].admitted);
@@ -120,7 +120,7 @@ mount_options_that_the_plugin_does_not_take(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(options_cases); i++) {
-        g_autoptr(World) world = world_new(&(WorldOptions){.seed = 1});
+        g_autoptr(World) world = world_new(&(SidecarWorldOptions){.seed = 1});
         OptionsCase row = options_cases[i];
 
         row.annotation = row.annotation == NULL ? NULL : world_intern(world, row.annotation);

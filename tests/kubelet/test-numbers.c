@@ -21,7 +21,7 @@
 static World *
 world_with_volume(void (*driver)(World *world, CsiModelledOptions *options))
 {
-    WorldOptions options = {.seed = 7, .driver = driver};
+    SidecarWorldOptions options = {.seed = 7, .driver = driver};
     World *world = world_new(&options);
 
     node_world_add_volume(world, "v", "csi");
@@ -269,7 +269,7 @@ the_way_back_looks_every_300_ms(void **state)
 static void
 a_wait_takes_two_minutes_and_three_seconds(void **state)
 {
-    WorldOptions options = {.seed = 7};
+    SidecarWorldOptions options = {.seed = 7};
     g_autoptr(World) world = world_new(&options);
 
     (void)state;
@@ -312,7 +312,7 @@ rounds_of_the_node_status(void **state)
 static void
 errors_of_a_pod(void **state)
 {
-    WorldOptions options = {.seed = 7};
+    SidecarWorldOptions options = {.seed = 7};
     g_autoptr(World) world = world_new(&options);
     g_autoptr(GString) claims = g_string_new(NULL);
 
@@ -347,12 +347,12 @@ static const ModeCase mode_cases[] = {
 typedef struct {
     CsiAccessMode staged, published;
     char *staging_path;
-} Asked;
+} NumbersAsked;
 
 static void
 note_modes(void *data, const CsiCallRecord *record)
 {
-    Asked *asked = data;
+    NumbersAsked *asked = data;
     const CsiRequest *request = record->request;
 
     if (request->method == CSI_NODE_STAGE_VOLUME) {
@@ -377,9 +377,9 @@ modes_asked_for(void **state)
     const ModeCase *mode = *state;
 
     for (unsigned multi = 0; multi <= 1; multi++) {
-        WorldOptions options = {.seed = 7, .driver = multi ? NULL : one_writer_only};
+        SidecarWorldOptions options = {.seed = 7, .driver = multi ? NULL : one_writer_only};
         g_autoptr(World) world = world_new(&options);
-        Asked asked = {0};
+        NumbersAsked asked = {0};
         csi_driver_add_observer(csi_modelled_driver_base(world->driver),
                                 &(CsiObserver){.started = note_modes, .data = &asked});
         node_world_add_volume(world, "v", "csi");
@@ -400,7 +400,7 @@ where_it_is_staged(void **state)
 {
     g_autoptr(World) world = world_with_volume(NULL);
     g_autofree char *sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256, "vol-1", -1);
-    Asked asked = {0};
+    NumbersAsked asked = {0};
 
     (void)state;
     assert_string_equal(sum, "d2e8363faaac7ae76def3b14091d8eb5755f6b92e9531627aeec833a8731cc49");
@@ -434,7 +434,7 @@ cost_of_a_mount(void **state)
 static void
 a_block_volume_goes(void **state)
 {
-    WorldOptions options = {.seed = 7};
+    SidecarWorldOptions options = {.seed = 7};
     g_autoptr(World) world = world_new(&options);
     const char *volume = world_intern(world, "v"), *node = world_intern(world, "a");
 
@@ -457,7 +457,8 @@ a_block_volume_goes(void **state)
 static void
 the_kubelet_cannot_attach(void **state)
 {
-    WorldOptions options = {.seed = 7, .flag = "enableControllerAttachDetach", .value = "false"};
+    SidecarWorldOptions options = {
+        .seed = 7, .flag = "enableControllerAttachDetach", .value = "false"};
     g_autoptr(World) world = world_new(&options);
 
     (void)state;

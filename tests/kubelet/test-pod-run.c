@@ -20,7 +20,7 @@
 static World *
 world_with_pod(const char *policy, const char *runs_for, const char *exit_code)
 {
-    WorldOptions options = {.seed = 11};
+    SidecarWorldOptions options = {.seed = 11};
     World *world = world_new(&options);
 
     node_world_add_volume(world, "v", "csi");
@@ -287,7 +287,7 @@ static void
 a_crash_ends_a_relist_on_demand(void **state)
 {
     static const char relist[] = "kubelet/PLEG relist on demand";
-    WorldOptions options = {.seed = 11, .minor = 36, .recorded_timing = TRUE};
+    SidecarWorldOptions options = {.seed = 11, .minor = 36, .recorded_timing = TRUE};
     g_autoptr(World) world = world_new(&options);
 
     (void)state;
@@ -448,9 +448,9 @@ a_changed_image_ends_the_back_off(void **state)
 typedef struct {
     const char *runs_for, *exit_code, *fails;
     const char *fault; /* NULL: fine */
-} LifeCase;
+} PodRunLifeCase;
 
-static const LifeCase life_cases[] = {
+static const PodRunLifeCase life_cases[] = {
     {"30s",                      NULL,    NULL,   NULL                           },
     {"0s",                       "0",     NULL,   NULL                           },
     {"uniform 10s 1m",           "1 1 0", NULL,   NULL                           },
@@ -477,7 +477,7 @@ annotations_are_checked(void **state)
 
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(life_cases); i++) {
-        const LifeCase *test = &life_cases[i];
+        const PodRunLifeCase *test = &life_cases[i];
         StringPair pairs[3];
         unsigned n = 0;
         const char *keys[] = {ANNOTATION_RUNS_FOR, ANNOTATION_EXIT_CODE, ANNOTATION_FAILS};
@@ -526,7 +526,7 @@ a_share_of_runs_fails(void **state)
 static void
 the_wait_for_the_status_is_told(void **state)
 {
-    g_autoptr(World) world = world_new(&(WorldOptions){.seed = 11, .recorded_timing = TRUE});
+    g_autoptr(World) world = world_new(&(SidecarWorldOptions){.seed = 11, .recorded_timing = TRUE});
     unsigned n = 0;
 
     (void)state;

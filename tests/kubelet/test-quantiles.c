@@ -29,7 +29,7 @@
 /* The instants of one life. */
 typedef struct {
     SimTime told, in_use, staged, published, started, running, unpublished, unstaged, gone;
-} Life;
+} QuantilesLife;
 
 static void
 recorded_driver(World *world, CsiModelledOptions *options)
@@ -43,7 +43,7 @@ recorded_driver(World *world, CsiModelledOptions *options)
 static void
 write_seen(void *data, const Object *before, const Object *after)
 {
-    Life *life = ((void **)data)[0];
+    QuantilesLife *life = ((void **)data)[0];
     World *world = ((void **)data)[1];
     SimTime now = sim_now(world->sim);
     ObjectKind kind = object_kind(after == NULL ? before : after);
@@ -70,9 +70,10 @@ event_at(World *world, const char *reason)
 }
 
 static void
-live(uint64_t seed, Life *life)
+quantiles_live(uint64_t seed, QuantilesLife *life)
 {
-    WorldOptions options = {.seed = seed, .recorded_timing = TRUE, .driver = recorded_driver};
+    SidecarWorldOptions options = {
+        .seed = seed, .recorded_timing = TRUE, .driver = recorded_driver};
     g_autoptr(World) world = world_new(&options);
     void *data[] = {life, world};
 
@@ -99,61 +100,61 @@ live(uint64_t seed, Life *life)
 /* ---- The waits ---- */
 
 static SimTime
-until_told(const Life *life)
+until_told(const QuantilesLife *life)
 {
     return life->told - BOUND_AT;
 }
 
 static SimTime
-until_in_use(const Life *life)
+until_in_use(const QuantilesLife *life)
 {
     return life->in_use - BOUND_AT;
 }
 
 static SimTime
-until_staged(const Life *life)
+until_staged(const QuantilesLife *life)
 {
     return life->staged - MAX(life->in_use, ATTACHED_AT);
 }
 
 static SimTime
-until_published(const Life *life)
+until_published(const QuantilesLife *life)
 {
     return life->published - (life->staged + STAGE);
 }
 
 static SimTime
-until_started(const Life *life)
+until_started(const QuantilesLife *life)
 {
     return life->started - (life->published + PUBLISH);
 }
 
 static SimTime
-until_running(const Life *life)
+until_running(const QuantilesLife *life)
 {
     return life->running - life->started;
 }
 
 static SimTime
-published_until_running(const Life *life)
+published_until_running(const QuantilesLife *life)
 {
     return life->running - (life->published + PUBLISH);
 }
 
 static SimTime
-until_unpublished(const Life *life)
+until_unpublished(const QuantilesLife *life)
 {
     return life->unpublished - DELETED_AT;
 }
 
 static SimTime
-until_unstaged(const Life *life)
+until_unstaged(const QuantilesLife *life)
 {
     return life->unstaged - (life->unpublished + UNPUBLISH);
 }
 
 static SimTime
-until_gone(const Life *life)
+until_gone(const QuantilesLife *life)
 {
     return life->gone - DELETED_AT;
 }
@@ -163,7 +164,7 @@ until_gone(const Life *life)
  * seen unevenly. */
 static const struct {
     const char *name;
-    SimTime (*wait)(const Life *life);
+    SimTime (*wait)(const QuantilesLife *life);
     int p5, p50, p95;
     int tolerance;
 } waits[] = {
@@ -180,7 +181,7 @@ static const struct {
 };
 
 static int
-compare_times(const void *a, const void *b)
+quantiles_compare_times(const void *a, const void *b)
 {
     SimTime x = *(const SimTime *)a, y = *(const SimTime *)b;
 
@@ -200,16 +201,16 @@ check_quantile(const char *name, int percent, const SimTime *sorted, int recorde
 static void
 the_recorded_waits(void **state)
 {
-    static Life lives[N_SEEDS];
+    static QuantilesLife lives[N_SEEDS];
     static SimTime sorted[N_SEEDS];
 
     (void)state;
     for (unsigned i = 0; i < N_SEEDS; i++)
-        live(i + 1, &lives[i]);
+        quantiles_live(i + 1, &lives[i]);
     for (unsigned i = 0; i < G_N_ELEMENTS(waits); i++) {
         for (unsigned k = 0; k < N_SEEDS; k++)
             sorted[k] = waits[i].wait(&lives[k]);
-        qsort(sorted, N_SEEDS, sizeof *sorted, compare_times);
+        qsort(sorted, N_SEEDS, sizeof *sorted, quantiles_compare_times);
         print_message("%s: %.1f/%.1f/%.1f ms\n", waits[i].name, (double)sorted[15] / 1e6,
                       (double)sorted[150] / 1e6, (double)sorted[285] / 1e6);
         check_quantile(waits[i].name, 5, sorted, waits[i].p5, waits[i].tolerance);
@@ -274,7 +275,8 @@ distance(double a, double b)
 static gboolean
 mount_together(uint64_t seed, double *mount_gap, double *patch_gap)
 {
-    WorldOptions options = {.seed = seed, .recorded_timing = TRUE, .driver = recorded_driver};
+    SidecarWorldOptions options = {
+        .seed = seed, .recorded_timing = TRUE, .driver = recorded_driver};
     g_autoptr(World) world = world_new(&options);
     double median, mean;
     SimTime first;

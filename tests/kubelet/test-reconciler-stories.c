@@ -56,13 +56,13 @@ controller_story_holds(void **state)
 typedef struct {
     unsigned n_attached, n_staged, n_published, n_unpublished, n_unstaged, n_detached;
     gboolean is_way_back;
-} Steps;
+} ReconcilerStoriesSteps;
 
 static void
 count_step(
     void *data, const Component *component, const Plan *plan, const char *rule, const char *step)
 {
-    Steps *steps = data;
+    ReconcilerStoriesSteps *steps = data;
 
     (void)component, (void)plan;
     if (rule == NULL || !g_str_equal(step, "wait"))
@@ -79,7 +79,7 @@ static void
 kubelet_attaches(gboolean block, const char *plugin, gboolean is_removed)
 {
     g_autoptr(World) world = story_world("enableControllerAttachDetach", "false");
-    Steps steps = {0};
+    ReconcilerStoriesSteps steps = {0};
 
     cluster_observe_plans(world->cluster, count_step, &steps);
     node_world_add_other_volume(world, "v", plugin, block);
@@ -128,7 +128,7 @@ slow_unstage(World *world, CsiModelledOptions *options)
 static void
 wanted_again_while_it_is_unstaged(void **state)
 {
-    WorldOptions options = {.seed = 7, .driver = slow_unstage};
+    SidecarWorldOptions options = {.seed = 7, .driver = slow_unstage};
     g_autoptr(World) world = world_new(&options);
 
     (void)state;

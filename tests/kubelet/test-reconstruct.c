@@ -29,9 +29,9 @@ all_calls_take_time(World *world, CsiModelledOptions *options)
 
 /* Pod "p" on node "a" with volume "v", which is attached. */
 static World *
-new_world(gboolean polling)
+reconstruct_new_world(gboolean polling)
 {
-    WorldOptions options = {.seed = 7, .driver = all_calls_take_time, .polling = polling};
+    SidecarWorldOptions options = {.seed = 7, .driver = all_calls_take_time, .polling = polling};
     World *world = world_new(&options);
 
     node_world_add_volume(world, "v", "csi");
@@ -135,7 +135,7 @@ static const struct {
 };
 
 static void
-delete_pod(World *world, Meanwhile how)
+reconstruct_delete_pod(World *world, Meanwhile how)
 {
     if (how != GOES_ON && node_world_pod(world, "p") != NULL)
         node_world_delete_pod(world, "p", how == FORCED);
@@ -145,18 +145,18 @@ static void
 tell_case(unsigned i, gboolean polling)
 {
     Awaited awaited;
-    g_autoptr(World) world = new_world(polling);
+    g_autoptr(World) world = reconstruct_new_world(polling);
     gboolean on_the_way_back = cases[i].dies_at == CSI_NODE_UNPUBLISH_VOLUME ||
                                cases[i].dies_at == CSI_NODE_UNSTAGE_VOLUME;
     const char *node = world_intern(world, "a"), *volume = world_intern(world, "v");
 
     if (on_the_way_back) {
         node_world_run_for(world, 20 * SIM_SECOND);
-        delete_pod(world, ENDS);
+        reconstruct_delete_pod(world, ENDS);
     }
     run_to(world, &awaited, cases[i].dies_at, cases[i].dies_after);
     crash(world);
-    delete_pod(world, cases[i].meanwhile);
+    reconstruct_delete_pod(world, cases[i].meanwhile);
     come_back(world);
     g_autofree char *calls = calls_of(world), *in_use = node_world_in_use(world);
     assert_string_equal(calls, cases[i].calls);
@@ -194,7 +194,7 @@ refused_but_there(void **state)
 
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(refusals); i++) {
-        g_autoptr(World) world = new_world(FALSE);
+        g_autoptr(World) world = reconstruct_new_world(FALSE);
         const char *node = world_intern(world, "a"), *volume = world_intern(world, "v");
         node_world_run_for(world, 20 * SIM_SECOND);
         crash(world);
@@ -223,7 +223,7 @@ refuse_reading_node(void *data, const ApiRequest *request, GString *message)
 static void
 waits_for_its_node(void **state)
 {
-    g_autoptr(World) world = new_world(FALSE);
+    g_autoptr(World) world = reconstruct_new_world(FALSE);
 
     (void)state;
     node_world_run_for(world, 20 * SIM_SECOND);
@@ -248,7 +248,7 @@ static void
 dies_twice(void **state)
 {
     Awaited awaited;
-    g_autoptr(World) world = new_world(FALSE);
+    g_autoptr(World) world = reconstruct_new_world(FALSE);
 
     (void)state;
     node_world_run_for(world, 20 * SIM_SECOND);
@@ -276,7 +276,7 @@ a_failed_question_forgets_a_device(void **state)
     static const CsiModelledError is_away[] = {
         {.method = CSI_NODE_GET_CAPABILITIES, .code = CSI_UNAVAILABLE, .probability = 1},
     };
-    WorldOptions options = {.seed = 1, .recorded_timing = TRUE};
+    SidecarWorldOptions options = {.seed = 1, .recorded_timing = TRUE};
     g_autoptr(World) world = world_new(&options);
     const char *name = world_intern(world, "v"), *node = world_intern(world, "a");
 
@@ -304,7 +304,7 @@ a_failed_question_forgets_a_device(void **state)
 static char *
 life_with_a_cut(gboolean polling, SimTime cut_at, SimTime back_at)
 {
-    WorldOptions options = {.seed = 1, .recorded_timing = TRUE, .polling = polling};
+    SidecarWorldOptions options = {.seed = 1, .recorded_timing = TRUE, .polling = polling};
     g_autoptr(World) world = world_new(&options);
 
     node_world_add_volume(world, "v", "csi");

@@ -29,7 +29,7 @@ static void set_registrar(World *world, RegistrarState state);
 static World *
 world_with_driver(void (*driver)(World *world, CsiModelledOptions *options))
 {
-    WorldOptions options = {.seed = 7, .driver = driver};
+    SidecarWorldOptions options = {.seed = 7, .driver = driver};
     World *world = world_new(&options);
 
     node_world_start(world);
@@ -51,7 +51,7 @@ set_registrar(World *world, RegistrarState state)
 }
 
 static const NodePlugin *
-plugin_of(World *world)
+registration_plugin_of(World *world)
 {
     const Kubelet *kubelet = node_world_kubelet(world);
 
@@ -83,10 +83,10 @@ a_socket_goes(void **state)
     set_registrar(world, REGISTRAR_GONE);
     node_world_run_for(world, MS(490));
     node_world_assert_writes(world, "");
-    assert_true(plugin_of(world)->registered);
+    assert_true(registration_plugin_of(world)->registered);
     node_world_run_for(world, MS(20));
     node_world_assert_writes(world, UNREGISTERS);
-    assert_false(plugin_of(world)->registered);
+    assert_false(registration_plugin_of(world)->registered);
     assert_null(entry_of(world));
     assert_null(annotation(world));
     assert_non_null(world_get(world, KIND_CSI_NODE, "a"));
@@ -111,7 +111,7 @@ a_socket_comes(void **state)
     node_world_assert_writes(world, "");
     node_world_run_for(world, MS(20));
     node_world_assert_writes(world, REGISTERS);
-    assert_true(plugin_of(world)->registered);
+    assert_true(registration_plugin_of(world)->registered);
     assert_non_null(entry_of(world));
     assert_string_equal(annotation(world), "{\"" WORLD_DRIVER "\":\"a\"}");
 }
@@ -132,7 +132,8 @@ a_socket_is_made_anew(void **state)
     assert_null(entry_of(world));
     node_world_run_for(world, MS(980));
     node_world_assert_writes(world, "");
-    assert_false(plugin_of(world)->registered); /* in between nobody knows the driver */
+    assert_false(
+        registration_plugin_of(world)->registered); /* in between nobody knows the driver */
     node_world_run_for(world, MS(20));
     node_world_assert_writes(world, REGISTERS);
     assert_non_null(entry_of(world));
@@ -186,12 +187,12 @@ node_info_fails_once(void **state)
     node_world_run_for(world, MS(510));
     node_world_assert_writes(world,
                              "NodeGetInfo INTERNAL"); /* there is no entry to be taken back */
-    assert_false(plugin_of(world)->registered);
-    assert_int_equal(plugin_of(world)->registrar_container.n_exits, 1);
+    assert_false(registration_plugin_of(world)->registered);
+    assert_int_equal(registration_plugin_of(world)->registrar_container.n_exits, 1);
     node_world_run_for(world,
                        SECONDS(4)); /* restart within a second; unregistered, then registered */
     node_world_assert_writes(world, REGISTERS);
-    assert_true(plugin_of(world)->registered);
+    assert_true(registration_plugin_of(world)->registered);
 }
 
 static void
@@ -247,8 +248,8 @@ a_registrar_hangs(void **state)
     SimTime from = sim_now(world->sim), failed_at[5], last = 0;
     for (unsigned n = 0; n < G_N_ELEMENTS(failed_at); node_world_run_for(world, MS(10))) {
         assert_true(sim_now(world->sim) - from < SIM_MINUTE);
-        if (plugin_of(world)->failed_at > last)
-            failed_at[n++] = last = plugin_of(world)->failed_at;
+        if (registration_plugin_of(world)->failed_at > last)
+            failed_at[n++] = last = registration_plugin_of(world)->failed_at;
     }
     assert_int_equal(failed_at[0] - from, MS(1500));
     assert_int_equal(failed_at[1] - failed_at[0],
@@ -257,7 +258,7 @@ a_registrar_hangs(void **state)
     assert_int_equal(failed_at[3] - failed_at[2], SECONDS(4));
     assert_int_equal(failed_at[4] - failed_at[3], SECONDS(6));
     node_world_assert_writes(world, "");
-    assert_false(plugin_of(world)->registered);
+    assert_false(registration_plugin_of(world)->registered);
 }
 
 /* "Killed registrar (no SIGTERM): no deregistration" by itself; the new one's socket is another
@@ -273,7 +274,7 @@ a_registrar_is_killed(void **state)
     node_world_run_for(world, SECONDS(4));
     node_world_assert_writes(world, UNREGISTERS ", " REGISTERS);
     assert_non_null(entry_of(world));
-    assert_true(plugin_of(world)->registered);
+    assert_true(registration_plugin_of(world)->registered);
 }
 
 /* REG-4, REG-15: a registrar dies a second time before the kubelet calls it, so its container
@@ -296,13 +297,13 @@ a_registrar_comes_back_while_it_is_called(void **state)
     set_registrar(world, REGISTRAR_DEAD);
     SimTime first_try = sim_now(world->sim) + MS(500);
     node_world_run_for(world, MS(3500));
-    assert_true(plugin_of(world)->running);
+    assert_true(registration_plugin_of(world)->running);
     set_registrar(world, REGISTRAR_LISTENS);
     node_world_run_for(world, SECONDS(4));
     assert_int_equal(world_count(world, "NodeGetInfo", &asked, NULL), 1);
     assert_in_range(asked - first_try, MS(4100), MS(6200));
     node_world_run_for(world, SECONDS(3)); /* the new socket has another number (REG-14) */
-    assert_true(plugin_of(world)->registered);
+    assert_true(registration_plugin_of(world)->registered);
 }
 
 static gboolean
@@ -330,9 +331,9 @@ a_zone_that_changes(void **state)
     /* and one more read as it is taken back */
     assert_int_equal(world_count(world, "GET Node", &first, &last), 5);
     assert_in_range(last - first, MS(310), MS(341));
-    assert_false(plugin_of(world)->registered);
+    assert_false(registration_plugin_of(world)->registered);
     assert_null(entry_of(world));
-    assert_string_equal(plugin_of(world)->failure,
+    assert_string_equal(registration_plugin_of(world)->failure,
                         "detected topology value collision: driver reported \"" WORLD_ZONE
                         "\":\"a\" but existing label is \"" WORLD_ZONE "\":\"elsewhere\"");
 }
@@ -443,7 +444,7 @@ the_kubelet_restarts(void **state)
     assert_true(cluster_restart(world->cluster, "kubelet", "a"));
     node_world_run_for(world, SECONDS(5));
     assert_int_equal(world_count(world, "NodeGetInfo", NULL, NULL), 0);
-    assert_false(plugin_of(world)->registered);
+    assert_false(registration_plugin_of(world)->registered);
     assert_non_null(entry_of(world)); /* nobody takes back what the kubelet before has written */
 }
 
@@ -459,17 +460,17 @@ the_machine_restarts(void **state)
     node_world_run_for(world, SECONDS(10));
     assert_true(cluster_power_on(world->cluster, "a"));
     node_world_run_for(world, MS(100));
-    assert_false(plugin_of(world)->registered);
+    assert_false(registration_plugin_of(world)->registered);
     node_world_run_for(world, SECONDS(20));
-    assert_true(plugin_of(world)->registered);
-    assert_int_equal(plugin_of(world)->actual, plugin_of(world)->desired);
+    assert_true(registration_plugin_of(world)->registered);
+    assert_int_equal(registration_plugin_of(world)->actual, registration_plugin_of(world)->desired);
     assert_non_null(entry_of(world));
 }
 
 /* ---- Liveness ---- */
 
 static void *
-no_options(void *data, const ProcessClass *class)
+registration_no_options(void *data, const ProcessClass *class)
 {
     (void)data, (void)class;
     return NULL;
@@ -480,7 +481,7 @@ no_options(void *data, const ProcessClass *class)
 static void
 a_driver_that_hangs_is_restarted(void **state)
 {
-    WorldOptions options = {.seed = 7};
+    SidecarWorldOptions options = {.seed = 7};
     World *world = world_new(&options);
     NodePluginOptions plugin = {.liveness_period = SECONDS(10)};
     CsiModelledOptions other_options;
@@ -493,7 +494,7 @@ a_driver_that_hangs_is_restarted(void **state)
         csi_modelled_driver_new(world->sim, world->strings, &other_options, NULL);
     csi_modelled_driver_add_node(other, world_intern(world, "a"), world_intern(world, "a"), NULL);
     cluster_add_driver(world->cluster, csi_modelled_driver_base(other), "other.test", &plugin,
-                       no_options, NULL);
+                       registration_no_options, NULL);
     assert_true(cluster_find_driver_number(world->cluster, "other.test", &number));
     node_world_start(world);
     const Kubelet *kubelet = node_world_kubelet(world);
@@ -530,10 +531,10 @@ typedef struct {
     int period_s;     /* of the CSIDriver; 0: none */
     const char *asks; /* what a limit of 4 makes the kubelet do in a bit more than a period */
     int32_t limit;    /* at last */
-} LimitCase;
+} RegistrationLimitCase;
 
 #define UPDATES "NodeGetInfo, UPDATE CSINode"
-static const LimitCase limit_cases[] = {
+static const RegistrationLimitCase limit_cases[] = {
     {"no period",       NULL,                             36, 0,  "",      -1},
     {"a period",        NULL,                             36, 60, UPDATES, 4 },
     {"no gate",         NULL,                             34, 60, "",      -1},
@@ -544,8 +545,8 @@ static const LimitCase limit_cases[] = {
 static void
 limit_is_read_anew(void **state)
 {
-    const LimitCase *row = *state;
-    WorldOptions options = {.seed = 7, .minor = row->minor, .gate_on = row->gate};
+    const RegistrationLimitCase *row = *state;
+    SidecarWorldOptions options = {.seed = 7, .minor = row->minor, .gate_on = row->gate};
     g_autoptr(World) world = world_new(&options);
 
     Object *driver = object_new(world_key(world, KIND_CSI_DRIVER, WORLD_DRIVER));
@@ -583,9 +584,9 @@ limit_is_read_anew(void **state)
 /* ---- Sleeping or polling, the same happens ---- */
 
 static char *
-life(gboolean polling, uint64_t seed)
+registration_life(gboolean polling, uint64_t seed)
 {
-    WorldOptions options = {
+    SidecarWorldOptions options = {
         .seed = seed, .recorded_timing = TRUE, .polling = polling, .driver = info_fails_once};
     g_autoptr(World) world = world_new(&options);
 
@@ -608,11 +609,12 @@ life(gboolean polling, uint64_t seed)
 }
 
 static void
-sleeping_equals_polling(void **state)
+registration_sleeping_equals_polling(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 5; seed++) {
-        g_autofree char *asleep = life(FALSE, seed), *polling = life(TRUE, seed);
+        g_autofree char *asleep = registration_life(FALSE, seed),
+                        *polling = registration_life(TRUE, seed);
         assert_string_equal(asleep, polling);
     }
 }
@@ -654,7 +656,7 @@ count_plugins(World *world)
 static void
 plugins_are_counted(void **state)
 {
-    g_autoptr(World) world = world_new(&(WorldOptions){.seed = 7, .measured = TRUE});
+    g_autoptr(World) world = world_new(&(SidecarWorldOptions){.seed = 7, .measured = TRUE});
 
     (void)state;
     node_world_start(world);
@@ -697,7 +699,7 @@ main(void)
         LIMIT_CASE(1),
         LIMIT_CASE(2),
         LIMIT_CASE(3),
-        cmocka_unit_test(sleeping_equals_polling),
+        cmocka_unit_test(registration_sleeping_equals_polling),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

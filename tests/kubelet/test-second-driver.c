@@ -17,7 +17,7 @@
 #define MS(n) ((n)*SIM_MS)
 
 static void *
-no_options(void *data, const ProcessClass *class)
+second_driver_no_options(void *data, const ProcessClass *class)
 {
     (void)data, (void)class;
     return NULL;
@@ -38,8 +38,8 @@ add_plugin(World *world, const char *name, const NodePluginOptions *plugin, int3
     for (unsigned i = 0; i < G_N_ELEMENTS(nodes); i++)
         csi_modelled_driver_add_node(driver, world_intern(world, nodes[i]),
                                      world_intern(world, "id-1"), segments);
-    cluster_add_driver(world->cluster, csi_modelled_driver_base(driver), name, plugin, no_options,
-                       NULL);
+    cluster_add_driver(world->cluster, csi_modelled_driver_base(driver), name, plugin,
+                       second_driver_no_options, NULL);
     return driver;
 }
 
@@ -76,7 +76,7 @@ assert_registered(World *world, const char *driver)
 static void
 registered_from_the_start(void **state)
 {
-    World *world = world_new(&(WorldOptions){.seed = 7});
+    World *world = world_new(&(SidecarWorldOptions){.seed = 7});
     CsiModelledDriver *other = add_driver(world, "other.test", NULL, -1);
 
     (void)state;
@@ -93,7 +93,7 @@ registered_from_the_start(void **state)
 static void
 registers_later(void **state)
 {
-    World *world = world_new(&(WorldOptions){.seed = 7});
+    World *world = world_new(&(SidecarWorldOptions){.seed = 7});
     CsiModelledDriver *other = add_driver(world, "other.test", NULL, 2 * SIM_SECOND);
 
     (void)state;
@@ -119,10 +119,10 @@ typedef struct {
     gboolean is_other; /* the node's taint has another key */
     const char *writes;
     SimTime gone_at; /* the taint; -1: it stays */
-} TaintCase;
+} SecondDriverTaintCase;
 
 #define LATER "PATCH_STATUS Node, UPDATE CSINode"
-static const TaintCase taint_cases[] = {
+static const SecondDriverTaintCase taint_cases[] = {
     {"registered at the start",  -1,         5, FALSE, "",                   0         },
     {"a second after its start", SECONDS(2), 5, FALSE, LATER ", PATCH Node", SECONDS(3)},
     {"without a limit",          SECONDS(2), 0, FALSE, LATER,                -1        },
@@ -155,8 +155,8 @@ n_taints(World *world)
 static void
 driver_takes_its_taint_away(void **state)
 {
-    const TaintCase *row = *state;
-    World *world = world_new(&(WorldOptions){.seed = 7});
+    const SecondDriverTaintCase *row = *state;
+    World *world = world_new(&(SidecarWorldOptions){.seed = 7});
     NodePluginOptions plugin = {
         .registers_after = row->delay < 0 ? NULL : world_constant(world, row->delay),
         .removes_taint = STARTUP_TAINT,
@@ -185,7 +185,7 @@ driver_takes_its_taint_away(void **state)
 static void
 no_plugin_on_the_node(void **state)
 {
-    World *world = world_new(&(WorldOptions){.seed = 7});
+    World *world = world_new(&(SidecarWorldOptions){.seed = 7});
     StringPair pair = {world_intern(world, WORLD_ZONE), world_intern(world, "b")};
     StringMap *selector = string_map_new(&pair, 1);
     CsiModelledDriver *other = add_driver(world, "other.test", selector, -1);
@@ -211,7 +211,7 @@ no_plugin_on_the_node(void **state)
 static void
 on_some_nodes_only(void **state)
 {
-    World *world = world_new(&(WorldOptions){.seed = 7});
+    World *world = world_new(&(SidecarWorldOptions){.seed = 7});
     StringPair pair = {world_intern(world, WORLD_ZONE), world_intern(world, "b")};
     StringMap *selector = string_map_new(&pair, 1);
     CsiModelledDriver *other = add_driver(world, "other.test", selector, -1);

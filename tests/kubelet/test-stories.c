@@ -237,7 +237,7 @@ unattached(World *world, CsiModelledOptions *options)
 static void
 bound_while_the_pod_waits(void **state)
 {
-    WorldOptions options = {.seed = 7, .driver = unattached};
+    SidecarWorldOptions options = {.seed = 7, .driver = unattached};
     g_autoptr(World) world = world_new(&options);
     SimTime published = 0;
 
@@ -268,7 +268,7 @@ a_wait_sorts_what_is_missing(void **state)
 {
     static const CsiModelledError error = {
         .method = CSI_NODE_STAGE_VOLUME, .code = CSI_INTERNAL, .probability = 1};
-    WorldOptions options = {.seed = 7};
+    SidecarWorldOptions options = {.seed = 7};
     g_autoptr(World) world = world_new(&options);
 
     (void)state;
@@ -480,12 +480,12 @@ typedef enum {
     READ_ONLY,
     EPHEMERAL,
     BLOCK,
-} Use;
+} StoriesUse;
 
 typedef struct {
     const char *id;
     int64_t new_size;
-    Use use;
+    StoriesUse use;
     gboolean grows;
 } SizeStory;
 
@@ -499,7 +499,7 @@ static const SizeStory size_stories[] = {
 };
 
 static void
-add_size_story_pod(World *world, Use use, const char *volume)
+add_size_story_pod(World *world, StoriesUse use, const char *volume)
 {
     if (use == BLOCK)
         node_world_add_block_volume(world, volume);

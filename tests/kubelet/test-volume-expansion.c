@@ -27,12 +27,12 @@ grow_volume(Object *object, const void *bytes)
 typedef struct {
     int64_t bytes;
     const char *status;
-} Told;
+} VolumeExpansionTold;
 
 static gboolean
 tell_claim(Object *object, const void *data)
 {
-    const Told *told = data;
+    const VolumeExpansionTold *told = data;
 
     CLAIM(object)->allocated_bytes = told->bytes;
     CLAIM(object)->resize_status = told->status;
@@ -47,9 +47,9 @@ the_claim(World *world)
 
 /* What the resizer leaves behind. @status NULL: it tells the claim nothing */
 static void
-grow(World *world, int64_t bytes, const char *status)
+volume_expansion_grow(World *world, int64_t bytes, const char *status)
 {
-    Told told = {bytes, world_intern(world, status)};
+    VolumeExpansionTold told = {bytes, world_intern(world, status)};
     const CsiCapability capability = {.mode = CSI_SINGLE_NODE_WRITER};
     const CsiRequest request = {.method = CSI_CONTROLLER_EXPAND_VOLUME,
                                 .volume_id = world_intern(world, "one"),
@@ -69,13 +69,13 @@ grow(World *world, int64_t bytes, const char *status)
 static void
 say(World *world, const char *status)
 {
-    Told told = {the_claim(world)->allocated_bytes, world_intern(world, status)};
+    VolumeExpansionTold told = {the_claim(world)->allocated_bytes, world_intern(world, status)};
 
     world_edit_status(world, KIND_CLAIM, "one", tell_claim, &told);
 }
 
 static World *
-world_with_volume(const WorldOptions *options)
+world_with_volume(const SidecarWorldOptions *options)
 {
     World *world = world_new(options);
 
@@ -155,13 +155,13 @@ in_use(World *world, CsiModelledOptions *options)
 static void
 grows_in_use(void **state)
 {
-    WorldOptions options = {.seed = 1, .driver = unattached};
+    SidecarWorldOptions options = {.seed = 1, .driver = unattached};
     g_autoptr(World) world = world_with_volume(&options);
     SimTime first;
 
     (void)state;
     start_pod(world, SECONDS(200));
-    grow(world, GI(2), "NodeResizePending");
+    volume_expansion_grow(world, GI(2), "NodeResizePending");
     node_world_run_until(world, SECONDS(400));
     assert_int_equal(world_count(world, "NodeExpandVolume", &first, NULL), 1);
     assert_in_range(first, SECONDS(200), SECONDS(292));
@@ -182,11 +182,11 @@ grows_at_any_time(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < 20; i++) {
-        WorldOptions options = {.seed = i, .driver = unattached};
+        SidecarWorldOptions options = {.seed = i, .driver = unattached};
         g_autoptr(World) world = world_with_volume(&options);
         SimTime first = 0, at = SECONDS(1000 + 61 * (SimTime)i);
         start_pod(world, at);
-        grow(world, GI(2), "NodeResizePending");
+        volume_expansion_grow(world, GI(2), "NodeResizePending");
         node_world_run_until(world, at + SECONDS(100));
         assert_int_equal(world_count(world, "NodeExpandVolume", &first, NULL), 1);
         assert_in_range(first, at, at + SECONDS(92));
@@ -197,11 +197,11 @@ grows_at_any_time(void **state)
 static void
 grows_at_mount(void **state)
 {
-    WorldOptions options = {.seed = 1, .driver = unattached};
+    SidecarWorldOptions options = {.seed = 1, .driver = unattached};
     g_autoptr(World) world = world_with_volume(&options);
 
     (void)state;
-    grow(world, GI(2), "NodeResizePending");
+    volume_expansion_grow(world, GI(2), "NodeResizePending");
     node_world_add_pod(world, "app", "a", "one");
     node_world_run_until(world, SECONDS(20));
     assert_int_equal(world_count(world, "NodeExpandVolume", NULL, NULL), 1);
@@ -213,11 +213,11 @@ grows_at_mount(void **state)
 static void
 mount_is_tried_again(void **state)
 {
-    WorldOptions options = {.seed = 1, .driver = internal};
+    SidecarWorldOptions options = {.seed = 1, .driver = internal};
     g_autoptr(World) world = world_with_volume(&options);
 
     (void)state;
-    grow(world, GI(2), "NodeResizePending");
+    volume_expansion_grow(world, GI(2), "NodeResizePending");
     node_world_add_pod(world, "app", "a", "one");
     node_world_run_until(world, SECONDS(30));
     assert_int_equal(world_count(world, "NodePublishVolume", NULL, NULL), 2);
@@ -232,13 +232,13 @@ mount_is_tried_again(void **state)
 static void
 fails_in_use(void **state)
 {
-    WorldOptions options = {.seed = 1, .driver = internal};
+    SidecarWorldOptions options = {.seed = 1, .driver = internal};
     g_autoptr(World) world = world_with_volume(&options);
     SimTime first, again;
 
     (void)state;
     start_pod(world, SECONDS(100));
-    grow(world, GI(2), "NodeResizePending");
+    volume_expansion_grow(world, GI(2), "NodeResizePending");
     node_world_run_until(world, SECONDS(300));
     world_count(world, "NodeExpandVolume INTERNAL", &first, NULL);
     world_count(world, "NodeExpandVolume", &again, NULL);
@@ -254,12 +254,12 @@ fails_in_use(void **state)
 static void
 infeasible_in_use(void **state)
 {
-    WorldOptions options = {.seed = 1, .driver = out_of_range};
+    SidecarWorldOptions options = {.seed = 1, .driver = out_of_range};
     g_autoptr(World) world = world_with_volume(&options);
 
     (void)state;
     start_pod(world, SECONDS(100));
-    grow(world, GI(2), "NodeResizePending");
+    volume_expansion_grow(world, GI(2), "NodeResizePending");
     node_world_run_until(world, SECONDS(300));
     assert_claim(world, "NodeResizeInfeasible", GI(1), CONDITION_NODE_RESIZE_ERROR);
     node_world_assert_writes(world, "ControllerExpandVolume, " STATUS
@@ -280,12 +280,12 @@ internal_for_ever(World *world, CsiModelledOptions *options)
 static void
 another_size_since(void **state)
 {
-    WorldOptions options = {.seed = 1, .driver = internal_for_ever};
+    SidecarWorldOptions options = {.seed = 1, .driver = internal_for_ever};
     g_autoptr(World) world = world_with_volume(&options);
 
     (void)state;
     start_pod(world, SECONDS(100));
-    grow(world, GI(2), "NodeResizePending");
+    volume_expansion_grow(world, GI(2), "NodeResizePending");
     node_world_run_until(world, SECONDS(300));
     assert_true(world_count(world, "NodeExpandVolume INTERNAL", NULL, NULL) > 2);
     assert_claim(world, "NodeResizeInProgress", GI(1), CONDITION_NODE_RESIZE_ERROR);
@@ -300,12 +300,12 @@ another_size_since(void **state)
 static void
 only_offline(void **state)
 {
-    WorldOptions options = {.seed = 1, .driver = in_use};
+    SidecarWorldOptions options = {.seed = 1, .driver = in_use};
     g_autoptr(World) world = world_with_volume(&options);
 
     (void)state;
     start_pod(world, SECONDS(100));
-    grow(world, GI(2), "NodeResizePending");
+    volume_expansion_grow(world, GI(2), "NodeResizePending");
     node_world_run_until(world, SECONDS(600));
     assert_int_equal(world_count(world, "NodeExpandVolume FAILED_PRECONDITION", NULL, NULL), 1);
     assert_claim(world, "NodeResizeInProgress", GI(1), CONDITION_NODE_RESIZE_ERROR);
@@ -315,12 +315,12 @@ only_offline(void **state)
 static void
 older_path(void **state)
 {
-    WorldOptions options = {.seed = 1, .driver = unattached};
+    SidecarWorldOptions options = {.seed = 1, .driver = unattached};
     g_autoptr(World) world = world_with_volume(&options);
 
     (void)state;
     start_pod(world, SECONDS(100));
-    grow(world, GI(2), NULL);
+    volume_expansion_grow(world, GI(2), NULL);
     node_world_run_until(world, SECONDS(300));
     node_world_assert_writes(world, "ControllerExpandVolume, NodeExpandVolume, " STATUS);
     assert_claim(world, "", GI(2), NULL);
@@ -337,12 +337,12 @@ cannot_expand(World *world, CsiModelledOptions *options)
 static void
 driver_without_node_expansion(void **state)
 {
-    WorldOptions options = {.seed = 1, .driver = cannot_expand};
+    SidecarWorldOptions options = {.seed = 1, .driver = cannot_expand};
     g_autoptr(World) world = world_with_volume(&options);
 
     (void)state;
     start_pod(world, SECONDS(100));
-    grow(world, GI(2), "NodeResizePending");
+    volume_expansion_grow(world, GI(2), "NodeResizePending");
     node_world_run_until(world, SECONDS(300));
     assert_int_equal(world_count(world, "NodeExpandVolume", NULL, NULL), 0);
     assert_claim(world, "", GI(2), NULL);

@@ -43,7 +43,7 @@ note_question(void *data, const CsiCallRecord *record)
 }
 
 static World *
-new_world(const WorldOptions *options, Questions *questions)
+volume_stats_new_world(const SidecarWorldOptions *options, Questions *questions)
 {
     World *world = world_new(options);
 
@@ -97,12 +97,12 @@ nobody_asks(void **state)
 
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
-        WorldOptions options = {.seed = 7,
-                                .driver = rows[i].driver,
-                                .flag = "volumeStatsAggPeriod",
-                                .value = rows[i].period};
+        SidecarWorldOptions options = {.seed = 7,
+                                       .driver = rows[i].driver,
+                                       .flag = "volumeStatsAggPeriod",
+                                       .value = rows[i].period};
         Questions questions;
-        g_autoptr(World) world = new_world(&options, &questions);
+        g_autoptr(World) world = volume_stats_new_world(&options, &questions);
         node_world_add_pod(world, "p", "a", "v");
         node_world_run_for(world, SECONDS(20));
         assert_true(pod_is_ready(node_world_pod(world, "p")));
@@ -145,10 +145,10 @@ one_to_two_periods(void **state)
 
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
-        WorldOptions options = {
+        SidecarWorldOptions options = {
             .seed = 7, .driver = rows[i].driver, .flag = "volumeStatsAggPeriod", .value = "60s"};
         Questions questions;
-        g_autoptr(World) world = new_world(&options, &questions);
+        g_autoptr(World) world = volume_stats_new_world(&options, &questions);
         SimTime shortest = SIM_TIME_MAX, longest = 0;
         node_world_add_pod(world, "p", "a", "v");
         node_world_run_for(world, 8 * SIM_HOUR);
@@ -171,9 +171,9 @@ one_to_two_periods(void **state)
 static void
 the_analyzer_finds_new_pods(void **state)
 {
-    WorldOptions options = {.seed = 7, .flag = "volumeStatsAggPeriod", .value = "20m"};
+    SidecarWorldOptions options = {.seed = 7, .flag = "volumeStatsAggPeriod", .value = "20m"};
     Questions questions;
-    g_autoptr(World) world = new_world(&options, &questions);
+    g_autoptr(World) world = volume_stats_new_world(&options, &questions);
     const Kubelet *kubelet = node_world_kubelet(world);
     SimTime step = 20 * SECONDS(60) + process_timing(kubelet->base.process)->loop_pass;
     SimTime phase = kubelet_draw_phase(kubelet, LOOP_VOLUME_STATS, step);
@@ -192,9 +192,9 @@ the_analyzer_finds_new_pods(void **state)
 static void
 volumes_that_are_asked_about(void **state)
 {
-    WorldOptions options = {.seed = 7, .flag = "volumeStatsAggPeriod", .value = "1m"};
+    SidecarWorldOptions options = {.seed = 7, .flag = "volumeStatsAggPeriod", .value = "1m"};
     Questions questions;
-    g_autoptr(World) world = new_world(&options, &questions);
+    g_autoptr(World) world = volume_stats_new_world(&options, &questions);
     char uid[OBJECT_UID_BUFFER];
 
     (void)state;
@@ -224,10 +224,10 @@ volumes_that_are_asked_about(void **state)
 static void
 a_pod_goes(void **state)
 {
-    WorldOptions options = {
+    SidecarWorldOptions options = {
         .seed = 7, .driver = takes_ten_seconds, .flag = "volumeStatsAggPeriod", .value = "1m"};
     Questions questions;
-    g_autoptr(World) world = new_world(&options, &questions);
+    g_autoptr(World) world = volume_stats_new_world(&options, &questions);
 
     (void)state;
     node_world_add_pod(world, "p", "a", "v");
@@ -248,10 +248,10 @@ a_pod_goes(void **state)
 static void
 a_kubelet_dies(void **state)
 {
-    WorldOptions options = {
+    SidecarWorldOptions options = {
         .seed = 7, .driver = takes_ten_seconds, .flag = "volumeStatsAggPeriod", .value = "1m"};
     Questions questions;
-    g_autoptr(World) world = new_world(&options, &questions);
+    g_autoptr(World) world = volume_stats_new_world(&options, &questions);
 
     (void)state;
     node_world_add_pod(world, "p", "a", "v");
@@ -270,15 +270,15 @@ a_kubelet_dies(void **state)
 }
 
 static char *
-life(gboolean polling, uint64_t seed)
+volume_stats_life(gboolean polling, uint64_t seed)
 {
-    WorldOptions options = {.seed = seed,
-                            .recorded_timing = TRUE,
-                            .polling = polling,
-                            .flag = "volumeStatsAggPeriod",
-                            .value = "10s"};
+    SidecarWorldOptions options = {.seed = seed,
+                                   .recorded_timing = TRUE,
+                                   .polling = polling,
+                                   .flag = "volumeStatsAggPeriod",
+                                   .value = "10s"};
     Questions questions;
-    g_autoptr(World) world = new_world(&options, &questions);
+    g_autoptr(World) world = volume_stats_new_world(&options, &questions);
 
     node_world_run_until(world, SECONDS(100));
     node_world_add_pod(world, "p", "a", "v");
@@ -293,11 +293,12 @@ life(gboolean polling, uint64_t seed)
 }
 
 static void
-sleeping_equals_polling(void **state)
+volume_stats_sleeping_equals_polling(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 5; seed++) {
-        g_autofree char *asleep = life(FALSE, seed), *polling = life(TRUE, seed);
+        g_autofree char *asleep = volume_stats_life(FALSE, seed),
+                        *polling = volume_stats_life(TRUE, seed);
         assert_string_equal(asleep, polling);
     }
 }
@@ -328,13 +329,13 @@ abnormal_volumes(void **state)
 
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
-        WorldOptions options = {.seed = 7,
-                                .driver = rows[i].driver,
-                                .gate_on = rows[i].gate,
-                                .flag = "volumeStatsAggPeriod",
-                                .value = "1m"};
+        SidecarWorldOptions options = {.seed = 7,
+                                       .driver = rows[i].driver,
+                                       .gate_on = rows[i].gate,
+                                       .flag = "volumeStatsAggPeriod",
+                                       .value = "1m"};
         Questions questions;
-        g_autoptr(World) world = new_world(&options, &questions);
+        g_autoptr(World) world = volume_stats_new_world(&options, &questions);
         node_world_add_pod(world, "p", "a", "v");
         node_world_run_for(world, SECONDS(200));
         g_free(node_world_take_writes(world));
@@ -361,7 +362,7 @@ main(void)
         cmocka_unit_test(volumes_that_are_asked_about),
         cmocka_unit_test(a_pod_goes),
         cmocka_unit_test(a_kubelet_dies),
-        cmocka_unit_test(sleeping_equals_polling),
+        cmocka_unit_test(volume_stats_sleeping_equals_polling),
         cmocka_unit_test(abnormal_volumes),
     };
 

@@ -17,7 +17,7 @@
 #define MINUTES(n) ((n)*SIM_MINUTE)
 
 static gboolean
-set_phase(Object *object, const void *arg)
+wait_again_set_phase(Object *object, const void *arg)
 {
     CLAIM(object)->phase = *(const ClaimPhase *)arg;
     return TRUE;
@@ -32,7 +32,7 @@ clear_claim_ref(Object *object, const void *arg)
 }
 
 static gboolean
-grow(Object *object, const void *arg)
+wait_again_grow(Object *object, const void *arg)
 {
     (void)arg;
     VOLUME(object)->capacity_bytes *= 2;
@@ -42,7 +42,7 @@ grow(Object *object, const void *arg)
 static void
 unbind(World *world)
 {
-    world_edit_status(world, KIND_CLAIM, "v", set_phase, &(ClaimPhase){CLAIM_LOST});
+    world_edit_status(world, KIND_CLAIM, "v", wait_again_set_phase, &(ClaimPhase){CLAIM_LOST});
 }
 
 static void
@@ -60,7 +60,7 @@ delete_claim(World *world)
 }
 
 static void
-delete_volume(World *world)
+wait_again_delete_volume(World *world)
 {
     world_edit(world, KIND_VOLUME, "v", edit_remove_finalizer, FINALIZER_PV_PROTECTION);
     world_delete(world, KIND_VOLUME, "v");
@@ -75,11 +75,11 @@ release_volume(World *world)
 static void
 grow_volume(World *world)
 {
-    world_edit(world, KIND_VOLUME, "v", grow, NULL);
+    world_edit(world, KIND_VOLUME, "v", wait_again_grow, NULL);
 }
 
 static void
-delete_pod(World *world)
+wait_again_delete_pod(World *world)
 {
     node_world_delete_pod(world, "p", FALSE);
 }
@@ -111,29 +111,29 @@ static const struct {
     const char *error;
     gboolean runs;
 } cases[] = {
-    {NULL,            NULL,                   TRUE },
-    {unbind,          "PVC is not bound",     TRUE },
-    {unbind_and_bind, NULL,                   TRUE },
-    {delete_claim,    "\"v\" not found",      FALSE},
-    {delete_volume,   "failed to fetch PV v", FALSE},
-    {release_volume,  "nil pv.Spec.ClaimRef", TRUE },
-    {grow_volume,     "NodeExpand failed",    FALSE},
-    {delete_pod,      NULL,                   FALSE},
-    {edit_pod,        NULL,                   TRUE },
-    {add_reader,      NULL,                   TRUE },
+    {NULL,                     NULL,                   TRUE },
+    {unbind,                   "PVC is not bound",     TRUE },
+    {unbind_and_bind,          NULL,                   TRUE },
+    {delete_claim,             "\"v\" not found",      FALSE},
+    {wait_again_delete_volume, "failed to fetch PV v", FALSE},
+    {release_volume,           "nil pv.Spec.ClaimRef", TRUE },
+    {grow_volume,              "NodeExpand failed",    FALSE},
+    {wait_again_delete_pod,    NULL,                   FALSE},
+    {edit_pod,                 NULL,                   TRUE },
+    {add_reader,               NULL,                   TRUE },
 };
 
 /* Case @i: its change at @change_at, the attachment at @attach_at. Returns: (owned): all that the
  * kubelet did, and the pod's Events */
 static char *
-life(unsigned i,
-     SimTime change_at,
-     SimTime attach_at,
-     uint64_t seed,
-     gboolean polling,
-     gboolean *runs)
+wait_again_life(unsigned i,
+                SimTime change_at,
+                SimTime attach_at,
+                uint64_t seed,
+                gboolean polling,
+                gboolean *runs)
 {
-    WorldOptions options = {.seed = seed, .recorded_timing = TRUE, .polling = polling};
+    SidecarWorldOptions options = {.seed = seed, .recorded_timing = TRUE, .polling = polling};
     g_autoptr(World) world = world_new(&options);
 
     node_world_add_driver(world, TRUE, FALSE);
@@ -144,7 +144,7 @@ life(unsigned i,
     if (cases[i].change != NULL)
         cases[i].change(world);
     node_world_run_until(world, attach_at);
-    if (cases[i].change != delete_volume)
+    if (cases[i].change != wait_again_delete_volume)
         node_world_attach(world, "v", "a");
     node_world_run_for(world, MINUTES(1));
     const Pod *pod = node_world_pod(world, "p");
@@ -161,8 +161,10 @@ again_equals_anew(void **state)
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         for (uint64_t seed = 1; seed <= 3; seed++) {
             gboolean runs, runs_polling;
-            g_autofree char *sleeping = life(i, MINUTES(5), MINUTES(9), seed, FALSE, &runs),
-                            *polling = life(i, MINUTES(5), MINUTES(9), seed, TRUE, &runs_polling);
+            g_autofree char *sleeping =
+                                wait_again_life(i, MINUTES(5), MINUTES(9), seed, FALSE, &runs),
+                            *polling = wait_again_life(i, MINUTES(5), MINUTES(9), seed, TRUE,
+                                                       &runs_polling);
             assert_string_equal(sleeping, polling);
             assert_int_equal(runs, runs_polling);
             assert_int_equal(runs, cases[i].runs);
@@ -176,8 +178,8 @@ static void
 assert_same_life(unsigned i, SimTime change_at, SimTime attach_at)
 {
     gboolean runs;
-    g_autofree char *sleeping = life(i, change_at, attach_at, 1, FALSE, &runs),
-                    *polling = life(i, change_at, attach_at, 1, TRUE, &runs);
+    g_autofree char *sleeping = wait_again_life(i, change_at, attach_at, 1, FALSE, &runs),
+                    *polling = wait_again_life(i, change_at, attach_at, 1, TRUE, &runs);
 
     assert_string_equal(sleeping, polling);
 }

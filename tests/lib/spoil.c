@@ -6,7 +6,7 @@ typedef struct {
     json_t *owner;
     const char *name; /* of a member; NULL: an item */
     size_t index;
-} Place;
+} SpoilPlace;
 
 static void
 find_places(json_t *value, GArray *places)
@@ -16,11 +16,11 @@ find_places(json_t *value, GArray *places)
     size_t i;
 
     json_object_foreach(value, name, item) {
-        g_array_append_val(places, ((Place){value, name, 0}));
+        g_array_append_val(places, ((SpoilPlace){value, name, 0}));
         find_places(item, places);
     }
     json_array_foreach(value, i, item) {
-        g_array_append_val(places, ((Place){value, NULL, i}));
+        g_array_append_val(places, ((SpoilPlace){value, NULL, i}));
         find_places(item, places);
     }
 }
@@ -28,7 +28,7 @@ find_places(json_t *value, GArray *places)
 json_t *
 spoil_json(const json_t *json, GRand *random)
 {
-    g_autoptr(GArray) places = g_array_new(FALSE, FALSE, sizeof(Place));
+    g_autoptr(GArray) places = g_array_new(FALSE, FALSE, sizeof(SpoilPlace));
     json_t *copy = json_deep_copy(json);
     json_t *others[] = {json_null(),   json_string(""), json_string("?"), json_integer(-1),
                         json_object(), json_array(),    json_true()};
@@ -36,8 +36,8 @@ spoil_json(const json_t *json, GRand *random)
 
     find_places(copy, places);
     if (places->len > 0) {
-        const Place *place =
-            &g_array_index(places, Place, (guint)g_rand_int_range(random, 0, (gint32)places->len));
+        const SpoilPlace *place = &g_array_index(
+            places, SpoilPlace, (guint)g_rand_int_range(random, 0, (gint32)places->len));
         if (which >= G_N_ELEMENTS(others) && place->name != NULL)
             json_object_del(place->owner, place->name);
         else if (which >= G_N_ELEMENTS(others))

@@ -45,7 +45,10 @@ append_causes(StorageWorld *self)
 }
 
 static void
-request_answered(void *data, const ApiRequest *request, ApiCode code, SimTime arrived_at)
+storage_world_request_answered(void *data,
+                               const ApiRequest *request,
+                               ApiCode code,
+                               SimTime arrived_at)
 {
     static const char *const verbs[] = {"GET",   "LIST",     "POST",   "PUT",  "PUT/st",
                                         "PATCH", "PATCH/st", "DELETE", "BIND", "EVICT"};
@@ -114,7 +117,7 @@ storage_world_init(StorageWorld *self, const StorageWorldOptions *options)
     };
     self->cluster = cluster_new(&cluster_options);
     self->api = cluster_api(self->cluster);
-    api_server_observe_requests(self->api, request_answered, self);
+    api_server_observe_requests(self->api, storage_world_request_answered, self);
 }
 
 static void *
@@ -277,7 +280,7 @@ storage_world_class(StorageWorld *self, const char *name, const char *provisione
 }
 
 static const Object *
-commit(StorageWorld *self, const ApiRequest *request)
+storage_world_commit(StorageWorld *self, const ApiRequest *request)
 {
     ApiResponse response;
     ApiRequest sent = *request;
@@ -296,7 +299,7 @@ storage_world_create(StorageWorld *self, void *object)
     g_autoptr(Object) created = object;
     ApiRequest request = {.verb = API_CREATE, .key = (ObjectKey *)created->key, .object = created};
 
-    return commit(self, &request);
+    return storage_world_commit(self, &request);
 }
 
 void
@@ -310,7 +313,7 @@ storage_world_patch(StorageWorld *self, ObjectKey *key, ObjectEdit edit, const v
 {
     ApiRequest request = {.verb = API_PATCH, .key = key, .edit = edit, .arg = arg};
 
-    commit(self, &request);
+    storage_world_commit(self, &request);
 }
 
 void
@@ -318,7 +321,7 @@ storage_world_patch_status(StorageWorld *self, ObjectKey *key, ObjectEdit edit, 
 {
     ApiRequest request = {.verb = API_PATCH_STATUS, .key = key, .edit = edit, .arg = arg};
 
-    commit(self, &request);
+    storage_world_commit(self, &request);
 }
 
 void
@@ -332,7 +335,7 @@ storage_world_delete_as(StorageWorld *self, ObjectKey *key, ApiPropagation propa
 {
     ApiRequest request = {.verb = API_DELETE, .key = key, .propagation = propagation};
 
-    commit(self, &request);
+    storage_world_commit(self, &request);
 }
 
 static gboolean

@@ -12,17 +12,17 @@ const ModelClass *const model_classes[] = {&local_path_class, NULL};
 #define NAMESPACE "local-path-storage"
 
 static World *
-new_world(BindingMode mode)
+local_path_new_world(BindingMode mode)
 {
-    World *world =
-        world_new(&(WorldOptions){.seed = 1, .flag = "provisioner-name", .value = WORLD_DRIVER});
+    World *world = world_new(
+        &(SidecarWorldOptions){.seed = 1, .flag = "provisioner-name", .value = WORLD_DRIVER});
 
     world_create(world, &world_class(world, "class", mode, RECLAIM_DELETE)->meta);
     return world;
 }
 
 static const char *
-volume_name(World *world)
+local_path_volume_name(World *world)
 {
     char uid[OBJECT_UID_BUFFER];
     g_autofree char *name = g_strconcat(
@@ -49,7 +49,7 @@ succeed(Object *object, const void *arg)
 }
 
 static void
-end_pod(World *world, const Pod *pod)
+local_path_end_pod(World *world, const Pod *pod)
 {
     ApiResponse response;
 
@@ -76,14 +76,14 @@ set_released(Object *object, const void *arg)
 static void
 a_volume_comes_and_goes(void **state)
 {
-    g_autoptr(World) world = new_world(BINDING_WAIT_FOR_FIRST_CONSUMER);
+    g_autoptr(World) world = local_path_new_world(BINDING_WAIT_FOR_FIRST_CONSUMER);
 
     (void)state;
     world_create(world, &world_claim(world, "data", "class", "b")->meta);
-    const char *name = volume_name(world);
+    const char *name = local_path_volume_name(world);
     world_run(world, 1500 * SIM_MS);
     assert_string_equal(helper(world, "create", name)->node_name, "b");
-    end_pod(world, helper(world, "create", name));
+    local_path_end_pod(world, helper(world, "create", name));
     world_run(world, 5 * SIM_SECOND);
     const Volume *volume = VOLUME_CONST(world_get(world, KIND_VOLUME, name));
     assert_non_null(volume);
@@ -94,7 +94,7 @@ a_volume_comes_and_goes(void **state)
     world_edit_status(world, KIND_VOLUME, name, set_released, NULL);
     world_run(world, 6500 * SIM_MS);
     assert_string_equal(helper(world, "delete", name)->node_name, "b");
-    end_pod(world, helper(world, "delete", name));
+    local_path_end_pod(world, helper(world, "delete", name));
     world_run(world, 10 * SIM_SECOND);
     assert_true(object_is_deleted(world_get(world, KIND_VOLUME, name)));
     assert_times(world, "DELETE PersistentVolume", "7000");
@@ -116,19 +116,19 @@ refuse_a_volume(void *data, const ApiRequest *request, GString *message)
 static void
 a_volume_is_refused(void **state)
 {
-    g_autoptr(World) world = new_world(BINDING_WAIT_FOR_FIRST_CONSUMER);
+    g_autoptr(World) world = local_path_new_world(BINDING_WAIT_FOR_FIRST_CONSUMER);
     unsigned n_refusals = 1;
 
     (void)state;
     api_server_set_fault(world->api, refuse_a_volume, &n_refusals);
     world_create(world, &world_claim(world, "data", "class", "b")->meta);
-    const char *name = volume_name(world);
+    const char *name = local_path_volume_name(world);
     world_run(world, 1500 * SIM_MS);
-    end_pod(world, helper(world, "create", name));
+    local_path_end_pod(world, helper(world, "create", name));
     world_run(world, 10 * SIM_SECOND);
     assert_null(world_get(world, KIND_VOLUME, name));
     world_run(world, 17500 * SIM_MS);
-    end_pod(world, helper(world, "create", name));
+    local_path_end_pod(world, helper(world, "create", name));
     world_run(world, 20 * SIM_SECOND);
     assert_non_null(world_get(world, KIND_VOLUME, name));
 }
@@ -137,13 +137,13 @@ a_volume_is_refused(void **state)
 static void
 a_node_is_gone(void **state)
 {
-    g_autoptr(World) world = new_world(BINDING_WAIT_FOR_FIRST_CONSUMER);
+    g_autoptr(World) world = local_path_new_world(BINDING_WAIT_FOR_FIRST_CONSUMER);
 
     (void)state;
     world_create(world, &world_claim(world, "data", "class", "b")->meta);
-    const char *name = volume_name(world);
+    const char *name = local_path_volume_name(world);
     world_run(world, SIM_SECOND / 2);
-    end_pod(world, helper(world, "create", name));
+    local_path_end_pod(world, helper(world, "create", name));
     world_run(world, 5 * SIM_SECOND);
     world_delete(world, KIND_NODE, "b");
     world_edit_status(world, KIND_VOLUME, name, set_released, NULL);
@@ -157,7 +157,7 @@ a_node_is_gone(void **state)
 static void
 a_dead_node_is_waited_for(void **state)
 {
-    g_autoptr(World) world = new_world(BINDING_WAIT_FOR_FIRST_CONSUMER);
+    g_autoptr(World) world = local_path_new_world(BINDING_WAIT_FOR_FIRST_CONSUMER);
 
     (void)state;
     world_create(world, &world_claim(world, "data", "class", "b")->meta);
@@ -204,7 +204,7 @@ static void
 a_claim_is_refused(void **state)
 {
     const RefusalCase *row = *state;
-    g_autoptr(World) world = new_world(row->mode);
+    g_autoptr(World) world = local_path_new_world(row->mode);
     Claim *claim = world_claim(world, "data", "class", row->node);
 
     claim->access_modes = row->access_modes;

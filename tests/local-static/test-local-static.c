@@ -111,7 +111,7 @@ set_disks(Object *object, const void *text)
 }
 
 static void
-add_class(World *world, ReclaimPolicy policy)
+local_static_add_class(World *world, ReclaimPolicy policy)
 {
     StorageClass *class =
         world_class(world, "local-storage", BINDING_WAIT_FOR_FIRST_CONSUMER, policy);
@@ -120,9 +120,9 @@ add_class(World *world, ReclaimPolicy policy)
 }
 
 static World *
-new_world(gboolean polling)
+local_static_new_world(gboolean polling)
 {
-    World *world = world_new(&(WorldOptions){.seed = 1, .polling = polling});
+    World *world = world_new(&(SidecarWorldOptions){.seed = 1, .polling = polling});
 
     world_edit(world, KIND_NODE, "a", set_disks, world_intern(world, "20Gi"));
     cluster_add_node(world->cluster, "a", options_of_node, world);
@@ -130,7 +130,7 @@ new_world(gboolean polling)
 }
 
 static gboolean
-set_phase(Object *object, const void *phase)
+local_static_set_phase(Object *object, const void *phase)
 {
     VOLUME(object)->phase = *(const uint32_t *)phase;
     return TRUE;
@@ -144,12 +144,12 @@ drop_protection(Object *object, const void *arg)
 }
 
 static void
-release(World *world)
+local_static_release(World *world)
 {
     const uint32_t phase = VOLUME_RELEASED;
 
     world_edit(world, KIND_VOLUME, DISK, drop_protection, NULL);
-    world_edit_status(world, KIND_VOLUME, DISK, set_phase, &phase);
+    world_edit_status(world, KIND_VOLUME, DISK, local_static_set_phase, &phase);
 }
 
 /* LOC-40 to LOC-44: the disk is released at @released_s, and the provisioner dies at @dies_s and is
@@ -159,9 +159,9 @@ typedef struct {
     ReclaimPolicy policy;
     int released_s, dies_s;
     const char *deleted, *created; /* instants in seconds */
-} LifeCase;
+} LocalStaticLifeCase;
 
-static const LifeCase life_cases[] = {
+static const LocalStaticLifeCase life_cases[] = {
     {"never released",             RECLAIM_DELETE, 0,  0,  "",   "0"   },
     {"released",                   RECLAIM_DELETE, 25, 0,  "50", "0 50"},
     {"released just after a pass", RECLAIM_DELETE, 31, 0,  "60", "0 60"},
@@ -172,7 +172,7 @@ static const LifeCase life_cases[] = {
 
 /* "0 50" of "0 50000" and the like */
 static char *
-seconds(World *world, const char *what)
+local_static_seconds(World *world, const char *what)
 {
     g_autofree char *times = world_times(world, what);
     g_auto(GStrv) words = g_strsplit(times, " ", -1);
@@ -186,14 +186,14 @@ seconds(World *world, const char *what)
 }
 
 static void
-live(const LifeCase *row, gboolean polling)
+local_static_live(const LocalStaticLifeCase *row, gboolean polling)
 {
-    g_autoptr(World) world = new_world(polling);
+    g_autoptr(World) world = local_static_new_world(polling);
 
-    add_class(world, row->policy);
+    local_static_add_class(world, row->policy);
     if (row->released_s > 0) {
         world_run(world, row->released_s * SIM_SECOND);
-        release(world);
+        local_static_release(world);
     }
     if (row->dies_s > 0) {
         world_run(world, row->dies_s * SIM_SECOND);
@@ -202,8 +202,8 @@ live(const LifeCase *row, gboolean polling)
         cluster_restart(world->cluster, NAME, "a");
     }
     world_run(world, 3 * SIM_MINUTE);
-    g_autofree char *deleted = seconds(world, "DELETE PersistentVolume");
-    g_autofree char *created = seconds(world, "CREATE PersistentVolume");
+    g_autofree char *deleted = local_static_seconds(world, "DELETE PersistentVolume");
+    g_autofree char *created = local_static_seconds(world, "CREATE PersistentVolume");
     assert_string_equal(deleted, row->deleted);
     assert_string_equal(created, row->created);
 }
@@ -211,20 +211,20 @@ live(const LifeCase *row, gboolean polling)
 static void
 a_disk_is_used_again(void **state)
 {
-    live(*state, FALSE);
-    live(*state, TRUE);
+    local_static_live(*state, FALSE);
+    local_static_live(*state, TRUE);
 }
 
 /* LOC-42: without the class, or with Recycle, nothing is made; a disk may come later. */
 static void
 volumes_are_made(void **state)
 {
-    g_autoptr(World) world = new_world(FALSE);
+    g_autoptr(World) world = local_static_new_world(FALSE);
 
     (void)state;
     world_run(world, 25 * SIM_SECOND);
     assert_null(world_get(world, KIND_VOLUME, DISK));
-    add_class(world, RECLAIM_DELETE);
+    local_static_add_class(world, RECLAIM_DELETE);
     world_run(world, SIM_MINUTE);
     const Volume *volume = VOLUME_CONST(world_get(world, KIND_VOLUME, DISK));
     assert_non_null(volume);
@@ -239,10 +239,10 @@ volumes_are_made(void **state)
 static void
 nothing_is_recycled(void **state)
 {
-    g_autoptr(World) world = new_world(FALSE);
+    g_autoptr(World) world = local_static_new_world(FALSE);
 
     (void)state;
-    add_class(world, RECLAIM_RECYCLE);
+    local_static_add_class(world, RECLAIM_RECYCLE);
     world_run(world, SIM_MINUTE);
     assert_int_equal(world_count(world, "CREATE PersistentVolume", NULL, NULL), 0);
 }

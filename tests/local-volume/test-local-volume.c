@@ -14,7 +14,7 @@ const ModelClass *const model_classes[] = {&local_volume_controller_class,
 static const char *const nodes[] = {"a", "b", "c"};
 
 static void *
-no_options(void *data, const ProcessClass *class)
+local_volume_no_options(void *data, const ProcessClass *class)
 {
     (void)data, (void)class;
     return NULL;
@@ -42,16 +42,17 @@ make_driver(World *world, CsiModelledOptions *options)
 static World *
 new_world_of(void (*driver)(World *, CsiModelledOptions *), const char *failing)
 {
-    World *world = world_new(&(WorldOptions){.seed = 1, .driver = driver, .driver_arg = failing});
+    World *world =
+        world_new(&(SidecarWorldOptions){.seed = 1, .driver = driver, .driver_arg = failing});
 
     for (unsigned i = 0; i < G_N_ELEMENTS(nodes); i++)
-        cluster_add_node(world->cluster, nodes[i], no_options, NULL);
+        cluster_add_node(world->cluster, nodes[i], local_volume_no_options, NULL);
     world_run(world, 0);
     return world;
 }
 
 static World *
-new_world(const char *failing)
+local_volume_new_world(const char *failing)
 {
     return new_world_of(make_driver, failing);
 }
@@ -66,7 +67,7 @@ typedef struct {
 } Reply;
 
 static void
-answered(void *data, const CsiResponse *response)
+local_volume_answered(void *data, const CsiResponse *response)
 {
     Reply *reply = data;
 
@@ -80,7 +81,7 @@ answered(void *data, const CsiResponse *response)
 
 /* @wanted: the preferred zones: "bca" */
 static void
-create(World *world, const char *wanted, int64_t bytes, SimTime timeout, Reply *reply)
+local_volume_create(World *world, const char *wanted, int64_t bytes, SimTime timeout, Reply *reply)
 {
     static const CsiCapability mount = {.mode = CSI_SINGLE_NODE_WRITER};
     const StringMap *places[G_N_ELEMENTS(nodes)];
@@ -101,7 +102,7 @@ create(World *world, const char *wanted, int64_t bytes, SimTime timeout, Reply *
                                   .n_capabilities = 1,
                                   .preferred = places,
                                   .n_preferred = n},
-                    answered, reply);
+                    local_volume_answered, reply);
     for (unsigned i = 0; i < n; i++)
         string_map_unref((StringMap *)places[i]);
 }
@@ -112,18 +113,18 @@ static void delete (World *world, Reply *reply)
     csi_driver_call(
         csi_modelled_driver_base(world->driver),
         &(CsiRequest){.method = CSI_DELETE_VOLUME, .volume_id = world_intern(world, "vol")},
-        answered, reply);
+        local_volume_answered, reply);
 }
 
 static void
-expand(World *world, int64_t bytes, Reply *reply)
+local_volume_expand(World *world, int64_t bytes, Reply *reply)
 {
     *reply = (Reply){.world = world};
     csi_driver_call(csi_modelled_driver_base(world->driver),
                     &(CsiRequest){.method = CSI_CONTROLLER_EXPAND_VOLUME,
                                   .volume_id = world_intern(world, "vol"),
                                   .required_bytes = bytes},
-                    answered, reply);
+                    local_volume_answered, reply);
 }
 
 static const LocalVolume *
@@ -168,12 +169,12 @@ static void
 a_node_is_chosen(void **state)
 {
     const CreateCase *row = *state;
-    g_autoptr(World) world = new_world(row->failing);
+    g_autoptr(World) world = local_volume_new_world(row->failing);
     Reply reply;
 
     if (row->dead != NULL)
         cluster_power_off(world->cluster, row->dead);
-    create(world, row->wanted, 1, row->timeout, &reply);
+    local_volume_create(world, row->wanted, 1, row->timeout, &reply);
     if (row->at_ms > 0)
         world_run(world, row->at_ms * SIM_MS - 1);
     assert_int_equal(reply.at, 0);
@@ -210,12 +211,12 @@ static void
 a_repeat_is_known(void **state)
 {
     const RepeatCase *row = *state;
-    g_autoptr(World) world = new_world(NULL);
+    g_autoptr(World) world = local_volume_new_world(NULL);
     Reply first, second;
 
-    create(world, "abc", 1 << 20, 0, &first);
+    local_volume_create(world, "abc", 1 << 20, 0, &first);
     world_run(world, row->at_ms * SIM_MS);
-    create(world, "abc", row->bytes, 0, &second);
+    local_volume_create(world, "abc", row->bytes, 0, &second);
     world_run(world, row->at_ms * SIM_MS);
     assert_int_equal(second.at, row->at_ms * SIM_MS);
     assert_int_equal(second.code, row->code);
@@ -227,11 +228,11 @@ a_repeat_is_known(void **state)
 static void
 a_dead_node_keeps_its_volume(void **state)
 {
-    g_autoptr(World) world = new_world(NULL);
+    g_autoptr(World) world = local_volume_new_world(NULL);
     Reply reply;
 
     (void)state;
-    create(world, "a", 1, 0, &reply);
+    local_volume_create(world, "a", 1, 0, &reply);
     world_run(world, 200 * SIM_MS);
     delete (world, &reply); /* LOC-17.3 */
     world_run(world, 300 * SIM_MS);
@@ -287,11 +288,11 @@ edit_volume(World *world, ObjectEdit edit)
 static void
 other_finalizers_come_first(void **state)
 {
-    g_autoptr(World) world = new_world(NULL);
+    g_autoptr(World) world = local_volume_new_world(NULL);
     Reply reply;
 
     (void)state;
-    create(world, "a", 1, 0, &reply);
+    local_volume_create(world, "a", 1, 0, &reply);
     world_run(world, 2 * SIM_SECOND);
     edit_volume(world, add_finalizer);
     delete (world, &reply);
@@ -322,7 +323,7 @@ waiting_counts_as_failing(void **state)
     Reply reply;
 
     (void)state;
-    create(world, "a", 1, 0, &reply);
+    local_volume_create(world, "a", 1, 0, &reply);
     world_run(world, 2 * SIM_SECOND);
     edit_volume(world, add_finalizer);
     delete (world, &reply);
@@ -358,13 +359,13 @@ static void
 a_volume_grows(void **state)
 {
     const ExpandCase *row = *state;
-    g_autoptr(World) world = new_world(NULL);
+    g_autoptr(World) world = local_volume_new_world(NULL);
     Reply made, grown;
 
     if (row->bytes > 0)
-        create(world, "a", row->bytes, 0, &made);
+        local_volume_create(world, "a", row->bytes, 0, &made);
     world_run(world, 5 * SIM_SECOND);
-    expand(world, row->wanted, &grown);
+    local_volume_expand(world, row->wanted, &grown);
     world_run(world, 10 * SIM_SECOND);
     assert_int_equal(grown.at, 5 * SIM_SECOND);
     assert_int_equal(grown.code, row->code);
@@ -378,21 +379,21 @@ a_volume_grows(void **state)
 static void
 calls_end_with_the_controller(void **state)
 {
-    g_autoptr(World) world = new_world(NULL);
+    g_autoptr(World) world = local_volume_new_world(NULL);
     Reply during, after, again;
 
     (void)state;
-    create(world, "a", 1, 0, &during);
+    local_volume_create(world, "a", 1, 0, &during);
     world_run(world, 300 * SIM_MS);
     cluster_crash(world->cluster, "local-volume-controller", WORLD_DRIVER);
-    create(world, "a", 1, 0, &after);
+    local_volume_create(world, "a", 1, 0, &after);
     world_run(world, SIM_SECOND);
     assert_int_equal(during.code, CSI_UNAVAILABLE);
     assert_int_equal(during.at, 300 * SIM_MS);
     assert_int_equal(after.code, CSI_UNAVAILABLE);
     cluster_restart(world->cluster, "local-volume-controller", WORLD_DRIVER);
     world_run(world, SIM_MINUTE);
-    create(world, "a", 1, 0, &again); /* the agent went on: LOC-10.5 */
+    local_volume_create(world, "a", 1, 0, &again); /* the agent went on: LOC-10.5 */
     world_run(world, SIM_MINUTE);
     assert_int_equal(again.code, CSI_OK);
     assert_int_equal(again.at, SIM_MINUTE);

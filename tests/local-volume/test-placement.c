@@ -12,9 +12,9 @@ const ModelClass *const model_classes[] = {&local_volume_controller_class, NULL}
  * tried. */
 typedef struct {
     const char *name, *scheduler, *volumes, *order;
-} OrderCase;
+} PlacementOrderCase;
 
-static const OrderCase order_cases[] = {
+static const PlacementOrderCase order_cases[] = {
     {"nothing is there: the order of the nodes",   "",                 "",                                    "abc"},
     {"an empty node comes before all others",      "",                 "a:p:1 b:p:9",                         "cab"},
     {"the fewest bytes",                           "CapacityWeighted", "a:p:5 a:p:1 b:p:4 c:p:9",             "bac"},
@@ -29,7 +29,7 @@ static const OrderCase order_cases[] = {
 static void
 nodes_are_ordered(void **state)
 {
-    const OrderCase *row = *state;
+    const PlacementOrderCase *row = *state;
     LocalCandidate candidates[] = {{.node = g_intern_string("a")},
                                    {.node = g_intern_string("b")},
                                    {.node = g_intern_string("c")}};

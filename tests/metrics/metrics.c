@@ -17,12 +17,12 @@ typedef struct {
     GPtrArray *labels;  /* set of "a,b,c" (owned): labels of its series, in order */
     GPtrArray *buckets; /* set of "0.1 0.25 +Inf" (owned) */
     GString *bounds;    /* of the series being read */
-} Family;
+} MetricsMetricsFamily;
 
 static void
 family_free(void *data)
 {
-    Family *family = data;
+    MetricsMetricsFamily *family = data;
 
     g_free(family->name);
     g_free(family->help);
@@ -34,7 +34,7 @@ family_free(void *data)
 }
 
 /* Returns: the family of a sample: its name without a histogram's suffix */
-static Family *
+static MetricsMetricsFamily *
 family_of(GHashTable *families, const char *sample, gsize length)
 {
     static const char *const suffixes[] = {"", "_bucket", "_sum", "_count"};
@@ -44,21 +44,21 @@ family_of(GHashTable *families, const char *sample, gsize length)
         if (!g_str_has_suffix(name, suffixes[i]))
             continue;
         g_autofree char *base = g_strndup(name, strlen(name) - strlen(suffixes[i]));
-        Family *family = g_hash_table_lookup(families, base);
+        MetricsMetricsFamily *family = g_hash_table_lookup(families, base);
         if (family != NULL)
             return family;
     }
     return NULL;
 }
 
-static Family *
+static MetricsMetricsFamily *
 add_family(GHashTable *families, const char *name)
 {
-    Family *family = g_hash_table_lookup(families, name);
+    MetricsMetricsFamily *family = g_hash_table_lookup(families, name);
 
     if (family != NULL)
         return family;
-    family = g_new0(Family, 1);
+    family = g_new0(MetricsMetricsFamily, 1);
     family->name = g_strdup(name);
     family->labels = g_ptr_array_new_with_free_func(g_free);
     family->buckets = g_ptr_array_new_with_free_func(g_free);
@@ -101,7 +101,7 @@ static void
 read_sample(GHashTable *families, const char *line)
 {
     gsize length = strcspn(line, "{ ");
-    Family *family = family_of(families, line, length);
+    MetricsMetricsFamily *family = family_of(families, line, length);
     g_autoptr(GString) names = g_string_new(NULL);
     g_autofree char *bound = line[length] == '{' ? read_labels(line + length + 1, names) : NULL;
 
@@ -118,7 +118,7 @@ read_sample(GHashTable *families, const char *line)
 }
 
 static gboolean
-read_file(GHashTable *families, const char *path)
+metrics_read_file(GHashTable *families, const char *path)
 {
     g_autofree char *text = NULL;
     g_autoptr(GError) error = NULL;
@@ -133,7 +133,7 @@ read_file(GHashTable *families, const char *path)
         unsigned n = g_strv_length(words);
         if (n == 4 && g_str_equal(words[0], "#") &&
             (g_str_equal(words[1], "HELP") || g_str_equal(words[1], "TYPE"))) {
-            Family *family = add_family(families, words[2]);
+            MetricsMetricsFamily *family = add_family(families, words[2]);
             char **place = g_str_equal(words[1], "HELP") ? &family->help : &family->type;
             g_free(*place);
             *place = g_strdup(words[3]);
@@ -170,7 +170,7 @@ all_known(const char *name, const char *what, const GPtrArray *ours, GPtrArray *
 }
 
 static gboolean
-compare(const Family *ours, const Family *theirs)
+metrics_compare(const MetricsMetricsFamily *ours, const MetricsMetricsFamily *theirs)
 {
     gboolean is_same = same(ours->name, "HELP", ours->help, theirs->help);
 
@@ -181,7 +181,7 @@ compare(const Family *ours, const Family *theirs)
 }
 
 static int
-compare_names(const void *a, const void *b)
+metrics_compare_names(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -199,19 +199,19 @@ main(int argc, char **argv)
         return 2;
     }
     g_autofree char *path = g_build_filename(argv[1], "metrics.prom", NULL);
-    if (!read_file(ours, path))
+    if (!metrics_read_file(ours, path))
         return 2;
     for (int i = 2; i < argc; i++)
-        if (!read_file(theirs, argv[i]))
+        if (!metrics_read_file(theirs, argv[i]))
             return 2;
 
     g_autofree char **names = (char **)g_hash_table_get_keys_as_array(ours, &n);
-    qsort(names, n, sizeof *names, compare_names);
+    qsort(names, n, sizeof *names, metrics_compare_names);
     for (unsigned i = 0; i < n; i++) {
-        const Family *theirs_too = g_hash_table_lookup(theirs, names[i]);
+        const MetricsMetricsFamily *theirs_too = g_hash_table_lookup(theirs, names[i]);
         if (theirs_too == NULL)
             n_skipped++;
-        else if (compare(g_hash_table_lookup(ours, names[i]), theirs_too))
+        else if (metrics_compare(g_hash_table_lookup(ours, names[i]), theirs_too))
             n_passed++;
         else
             n_failed++;

@@ -14,12 +14,12 @@
 
 typedef struct {
     double from, to;
-} Slice;
+} TraceRulesSlice;
 
 typedef struct {
     unsigned n_starts, n_ends, n_steps;
     double at;
-} Flow;
+} TraceRulesFlow;
 
 static unsigned n_faults;
 
@@ -43,7 +43,7 @@ line_of(const json_t *event)
 }
 
 static double
-number(const json_t *event, const char *name)
+trace_rules_number(const json_t *event, const char *name)
 {
     const json_t *value = json_object_get(event, name);
 
@@ -58,18 +58,18 @@ see_slice(GHashTable *lines, const json_t *event)
 {
     const double rounding = 1e-4; /* a tenth of the last digit, us */
     g_autofree char *line = line_of(event);
-    Slice slice = {.from = number(event, "ts")};
+    TraceRulesSlice slice = {.from = trace_rules_number(event, "ts")};
     GArray *open = g_hash_table_lookup(lines, line);
 
-    slice.to = slice.from + number(event, "dur");
+    slice.to = slice.from + trace_rules_number(event, "dur");
     if (slice.to < slice.from)
         fault("a slice that ends before it begins");
     if (open == NULL) {
-        open = g_array_new(FALSE, FALSE, sizeof(Slice));
+        open = g_array_new(FALSE, FALSE, sizeof(TraceRulesSlice));
         g_hash_table_insert(lines, g_strdup(line), open);
     }
     for (unsigned i = 0; i < open->len; i++) {
-        const Slice *other = &g_array_index(open, Slice, i);
+        const TraceRulesSlice *other = &g_array_index(open, TraceRulesSlice, i);
         if (other->to > slice.from + rounding && other->to < slice.to - rounding)
             fault("two slices overlap on line %s at %f", line, slice.from);
     }
@@ -82,13 +82,13 @@ see_flow(GHashTable *flows, GHashTable *lines, const json_t *event, char phase)
     g_autofree char *line = line_of(event);
     g_autofree char *id =
         g_strdup_printf("%d", (int)json_integer_value(json_object_get(event, "id")));
-    double at = number(event, "ts");
+    double at = trace_rules_number(event, "ts");
     const GArray *slices = g_hash_table_lookup(lines, line);
-    Flow *flow = g_hash_table_lookup(flows, id);
+    TraceRulesFlow *flow = g_hash_table_lookup(flows, id);
     gboolean is_bound = FALSE;
 
     if (flow == NULL) {
-        flow = g_new0(Flow, 1);
+        flow = g_new0(TraceRulesFlow, 1);
         g_hash_table_insert(flows, g_strdup(id), flow);
     }
     flow->n_starts += phase == 's';
@@ -98,7 +98,7 @@ see_flow(GHashTable *flows, GHashTable *lines, const json_t *event, char phase)
         fault("arrow %s goes back, or begins or ends twice", id);
     flow->at = at;
     for (unsigned i = 0; slices != NULL && i < slices->len && !is_bound; i++) {
-        const Slice *slice = &g_array_index(slices, Slice, i);
+        const TraceRulesSlice *slice = &g_array_index(slices, TraceRulesSlice, i);
         is_bound = slice->from <= at + 1e-4 && slice->to >= at - 1e-4;
     }
     if (!is_bound)
@@ -147,10 +147,10 @@ main(int argc, char **argv)
     void *flow;
     g_hash_table_iter_init(&iter, flows);
     while (g_hash_table_iter_next(&iter, NULL, &flow))
-        if (((Flow *)flow)->n_ends != 1)
+        if (((TraceRulesFlow *)flow)->n_ends != 1)
             fault("an arrow without an end");
-        else if (argc > 4 && ((Flow *)flow)->n_steps != (unsigned)atoi(argv[4]))
-            fault("an arrow of %u steps", ((Flow *)flow)->n_steps);
+        else if (argc > 4 && ((TraceRulesFlow *)flow)->n_steps != (unsigned)atoi(argv[4]))
+            fault("an arrow of %u steps", ((TraceRulesFlow *)flow)->n_steps);
     json_decref(trace);
     return n_faults > 0;
 }

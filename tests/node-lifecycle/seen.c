@@ -42,7 +42,7 @@ has_taint(const Seen *self, const Node *node, TaintEffect effect)
 }
 
 static void
-see_node(Seen *self, const Node *node, SimTime now)
+seen_see_node(Seen *self, const Node *node, SimTime now)
 {
     NodeSeen *times = times_of(self->nodes, &node->meta, sizeof *times);
 
@@ -58,7 +58,7 @@ see_node(Seen *self, const Node *node, SimTime now)
 }
 
 static void
-see_pod(Seen *self, const Pod *before, const Pod *after, SimTime now)
+seen_see_pod(Seen *self, const Pod *before, const Pod *after, SimTime now)
 {
     const Pod *pod = after == NULL ? before : after;
     PodSeen *times = times_of(self->pods, &pod->meta, sizeof *times);
@@ -73,16 +73,16 @@ see_pod(Seen *self, const Pod *before, const Pod *after, SimTime now)
 }
 
 static void
-see(void *data, const Object *before, const Object *after)
+seen_see(void *data, const Object *before, const Object *after)
 {
     Seen *self = data;
     SimTime now = sim_now(run_sim(self->run));
     ObjectKind kind = object_kind(after == NULL ? before : after);
 
     if (kind == KIND_NODE && after != NULL)
-        see_node(self, (const Node *)after, now);
+        seen_see_node(self, (const Node *)after, now);
     if (kind == KIND_POD)
-        see_pod(self, (const Pod *)before, (const Pod *)after, now);
+        seen_see_pod(self, (const Pod *)before, (const Pod *)after, now);
 }
 
 Scenario *
@@ -118,7 +118,7 @@ seen_watching(const Scenario *scenario, const RunOptions *options, const char *t
     self->pods = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
     self->run = run_new(scenario, options, NULL);
     assert_non_null(self->run);
-    api_server_observe(cluster_api(run_cluster(self->run)), see, self);
+    api_server_observe(cluster_api(run_cluster(self->run)), seen_see, self);
     assert_int_equal(run_execute(self->run), RUN_DONE);
     return self;
 }

@@ -102,7 +102,7 @@ eight_workers_taint(void **state)
 }
 
 static void
-add_pods(StorageWorld *world, unsigned n)
+controllers_add_pods(StorageWorld *world, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
         g_autofree char *name = g_strdup_printf("p-%u", i);
@@ -121,7 +121,7 @@ all_pods_of_a_node_go_at_once(void **state)
     (void)state;
     begin_slow(&world);
     add_nodes(&world, 2);
-    add_pods(&world, 30);
+    controllers_add_pods(&world, 30);
     storage_world_start(&world);
     storage_world_run(&world, 10 * SIM_SECOND);
     taint_node(&world, "broken", TAINT_NO_EXECUTE);
@@ -136,12 +136,12 @@ typedef struct {
     unsigned n_refused; /* so many of the first are */
     unsigned n;
     SimTime at[32];
-} Trouble;
+} ControllersTrouble;
 
 static ApiCode
-refuse(void *data, const ApiRequest *request, GString *message)
+controllers_refuse(void *data, const ApiRequest *request, GString *message)
 {
-    Trouble *trouble = data;
+    ControllersTrouble *trouble = data;
 
     if (request->verb != trouble->verb || request->key->kind != KIND_POD)
         return API_OK;
@@ -156,10 +156,10 @@ typedef struct {
     ApiVerb verb;
     unsigned n_refused, n_tries;
     gboolean is_evicted;
-} RetryCase;
+} ControllersRetryCase;
 
 /* NL-17: five tries, 10 ms apart. */
-static const RetryCase retry_cases[] = {
+static const ControllersRetryCase retry_cases[] = {
     {"the fifth try deletes",              API_DELETE,       4, 5, TRUE },
     {"there is no sixth",                  API_DELETE,       5, 5, FALSE},
     {"reading fails",                      API_GET,          4, 5, TRUE },
@@ -172,16 +172,16 @@ static const RetryCase retry_cases[] = {
 static void
 five_tries(void **state)
 {
-    const RetryCase *row = *state;
+    const ControllersRetryCase *row = *state;
     StorageWorld world;
 
     storage_world_init(&world, NULL);
-    Trouble trouble = {.world = &world, .verb = row->verb, .n_refused = row->n_refused};
+    ControllersTrouble trouble = {.world = &world, .verb = row->verb, .n_refused = row->n_refused};
     add_nodes(&world, 2);
-    add_pods(&world, 1);
+    controllers_add_pods(&world, 1);
     storage_world_start(&world);
     storage_world_run(&world, 10 * SIM_SECOND);
-    api_server_set_fault(world.api, refuse, &trouble);
+    api_server_set_fault(world.api, controllers_refuse, &trouble);
     taint_node(&world, "broken", TAINT_NO_EXECUTE);
     storage_world_run(&world, SIM_HOUR);
     assert_int_equal(trouble.n, row->n_tries);
@@ -206,12 +206,12 @@ given_up_until_the_taints_change(void **state)
 
     (void)state;
     storage_world_init(&world, NULL);
-    Trouble trouble = {.world = &world, .verb = API_DELETE, .n_refused = 5};
+    ControllersTrouble trouble = {.world = &world, .verb = API_DELETE, .n_refused = 5};
     add_nodes(&world, 2);
-    add_pods(&world, 1);
+    controllers_add_pods(&world, 1);
     storage_world_start(&world);
     storage_world_run(&world, 10 * SIM_SECOND);
-    api_server_set_fault(world.api, refuse, &trouble);
+    api_server_set_fault(world.api, controllers_refuse, &trouble);
     taint_node(&world, "broken", TAINT_NO_EXECUTE);
     storage_world_run(&world, SIM_MINUTE);
     assert_int_equal(trouble.n, 5);

@@ -26,7 +26,7 @@
     "{kvolsim.io/uses: " uses "}}}}}\n"
 
 static const Pod *
-pod_of(Seen *seen, const char *name)
+eviction_pod_of(Seen *seen, const char *name)
 {
     const Object *pod = seen_object(seen, KIND_POD, name);
 
@@ -37,7 +37,7 @@ pod_of(Seen *seen, const char *name)
 static gboolean
 is_evicted(Seen *seen, const char *name)
 {
-    const Pod *pod = pod_of(seen, name);
+    const Pod *pod = eviction_pod_of(seen, name);
 
     return pod->phase == POD_FAILED && g_strcmp0(pod->reason, "Evicted") == 0;
 }
@@ -62,13 +62,13 @@ typedef struct {
     const char *all, *gone; /* names */
     const char *message;    /* of the first that is gone */
     gboolean disrupted;
-} Story;
+} EvictionStory;
 
 #define TWO_WRITERS                                                                                \
     POD_USING("a", "disk start=2Gi", ASKS("ephemeral-storage: 1Gi"))                               \
     POD_USING("b", "disk start=3Gi", ASKS("ephemeral-storage: 4Gi"))
 
-static const Story stories[] = {
+static const EvictionStory stories[] = {
     {"enough is free (EVM-13)",                 "",                    TWO_WRITERS,                                  MACHINE_USES("disk start=79Gi"),                                                                   "a b",                                                                                                                "",                              NULL,
      FALSE                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                            },
     {                                                                                                                                                                                                                                                                                                                                                                                                                                             "one disk: 15 % of it are the images' (EVM-3), and one pod is enough (EVM-30)", "",
@@ -155,7 +155,7 @@ static const Story stories[] = {
 static void
 pods_go_as_told(void **state)
 {
-    const Story *story = *state;
+    const EvictionStory *story = *state;
     g_autofree char *spec =
         g_strdup_printf("  until: 8m\n" MACHINE("    kubelet: {%s}\n") PODS "%s%s", story->kubelet,
                         story->pods, story->then);
@@ -167,7 +167,7 @@ pods_go_as_told(void **state)
         assert_string_equal(gone, story->gone);
         if (story->message != NULL) {
             const char first[] = {story->gone[0], '\0'};
-            const Pod *pod = pod_of(seen, first);
+            const Pod *pod = eviction_pod_of(seen, first);
             assert_true(g_str_has_prefix(pod->message, story->message));
             assert_int_equal(pod->disruption.status == CONDITION_TRUE, story->disrupted);
             assert_int_equal(seen_n_events(seen, first, "Evicted", pod->message), 1);
@@ -280,7 +280,7 @@ pods_come_or_not(void **state)
         comer->spec, comer->fault);
     g_autoptr(Scenario) scenario = scenario_of(spec);
     Seen *seen = seen_new(scenario, 1);
-    const Pod *pod = pod_of(seen, "p");
+    const Pod *pod = eviction_pod_of(seen, "p");
 
     if (comer->admitted) {
         assert_true(pod_is_ready(pod));
@@ -301,7 +301,7 @@ nobody_goes_untold(void **state)
     Seen *seen = seen_new(scenario, 1);
 
     (void)state;
-    assert_true(pod_is_ready(pod_of(seen, "app")));
+    assert_true(pod_is_ready(eviction_pod_of(seen, "app")));
     assert_true(seen_event_at(seen, "n-0", "EvictionThresholdMet") == TIME_UNSET);
     seen_free(seen);
 }

@@ -153,7 +153,7 @@ pods_without_a_node(void **state)
 }
 
 static void
-sleeping_equals_polling(void **state)
+node_lifecycle_sleeping_equals_polling(void **state)
 {
     g_autoptr(Scenario) scenario = scenario_of(
         ONE_OF_THREE
@@ -198,10 +198,13 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_dead_node_loses_its_pods), cmocka_unit_test(a_kubelet_that_comes_back),
-        cmocka_unit_test(zones_protect_themselves),   cmocka_unit_test(out_of_service),
-        cmocka_unit_test(pods_without_a_node),        cmocka_unit_test(a_cordoned_node_is_tainted),
-        cmocka_unit_test(sleeping_equals_polling),
+        cmocka_unit_test(a_dead_node_loses_its_pods),
+        cmocka_unit_test(a_kubelet_that_comes_back),
+        cmocka_unit_test(zones_protect_themselves),
+        cmocka_unit_test(out_of_service),
+        cmocka_unit_test(pods_without_a_node),
+        cmocka_unit_test(a_cordoned_node_is_tainted),
+        cmocka_unit_test(node_lifecycle_sleeping_equals_polling),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,12 +19,12 @@ typedef struct {
     ApiVerb verb;
     const char *client;
     GArray *at; /* of SimTime: when this client asked so about a pod */
-} Asked;
+} NodeLifecycleNumbersAsked;
 
 static void
 note_request(void *data, const ApiRequest *request, ApiCode code, SimTime arrived_at)
 {
-    Asked *asked = data;
+    NodeLifecycleNumbersAsked *asked = data;
 
     (void)code;
     if (request->verb == asked->verb && request->key->kind == KIND_POD &&
@@ -38,9 +38,9 @@ typedef struct {
     const char *rule;
     const ProcessClass *process;
     const char *flag, *value;
-} FlagCase;
+} NumbersFlagCase;
 
-static const FlagCase flags[] = {
+static const NumbersFlagCase flags[] = {
     {"NL-3",  &kubelet_process,                 "nodeStatusUpdateFrequency",        "10s"  },
     {"NL-3",  &kubelet_process,                 "nodeStatusReportFrequency",        "5m"   },
     {"NL-4",  &kube_controller_manager_process, "node-monitor-period",              "5s"   },
@@ -235,7 +235,7 @@ garbage_is_collected_every_20_seconds(void **state)
     g_autoptr(Scenario) scenario = scenario_of(spec->str);
     for (uint64_t seed = 1; seed <= 3; seed++) {
         g_autoptr(GArray) at = g_array_new(FALSE, FALSE, sizeof(SimTime));
-        Asked asked = {API_DELETE, "pod-garbage-collector", at};
+        NodeLifecycleNumbersAsked asked = {API_DELETE, "pod-garbage-collector", at};
         Run *run = run_new(scenario, &(RunOptions){.seed = seed}, NULL);
         SimTime round = TIME_UNSET;
         unsigned n = 0;
@@ -356,7 +356,7 @@ drain_asks_again(void **state)
         g_autofree char *spec = g_strconcat(parts[0], rows[i].min, parts[1], rows[i].faults, NULL);
         g_autoptr(Scenario) scenario = scenario_of(spec);
         g_autoptr(GArray) at = g_array_new(FALSE, FALSE, sizeof(SimTime));
-        Asked asked = {rows[i].verb, "kubectl", at};
+        NodeLifecycleNumbersAsked asked = {rows[i].verb, "kubectl", at};
         Run *run = run_new(scenario, &(RunOptions){.seed = 1}, NULL);
         api_server_observe_requests(cluster_api(run_cluster(run)), note_request, &asked);
         assert_int_equal(run_execute(run), RUN_DONE);

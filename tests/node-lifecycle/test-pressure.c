@@ -31,12 +31,12 @@ typedef struct {
     double begin_max_s; /* until the Node says so: a look, then a round of its status */
     double end_min_s, end_max_s;
     gboolean refuses; /* a pod that tolerates the taint */
-} Trouble;
+} PressureTrouble;
 
 /* A look every 10 s, a round every 10 to 10.4 s; what is over counts for 5 minutes from the last
  * look that found it. */
 /* clang-format off */
-static const Trouble troubles[] = {
+static const PressureTrouble troubles[] = {
     {"memory-pressure", NODE_MEMORY_PRESSURE, "node.kubernetes.io/memory-pressure",
      "KubeletHasInsufficientMemory", "KubeletHasSufficientMemory", "NodeHasInsufficientMemory",
      "NodeHasSufficientMemory", 20.6, 290, 310.6, FALSE},
@@ -54,7 +54,7 @@ static const Trouble troubles[] = {
 static void
 troubles_have_taints(void **state)
 {
-    const Trouble *row = *state;
+    const PressureTrouble *row = *state;
     g_autofree char *spec = g_strconcat("  until: 10m\n" NODES "  workload:\n" PODS
                                         "  faults: [{at: 60s, node: n-0, do: ",
                                         row->fault, ", for: 2m}]\n", NULL);
@@ -94,7 +94,7 @@ troubles_have_taints(void **state)
 static void
 while_it_lasts(void **state)
 {
-    const Trouble *row = *state;
+    const PressureTrouble *row = *state;
     g_autofree char *spec =
         g_strconcat("  until: 5m\n" NODES
                     "  workload:\n  - at: 0s\n    create:\n      manifest:\n" POD_ON("app", "n-0")
@@ -218,7 +218,7 @@ a_kubelet_knows_better(void **state)
 }
 
 static void
-sleeping_equals_polling(void **state)
+pressure_sleeping_equals_polling(void **state)
 {
     g_autoptr(Scenario) scenario =
         scenario_of("  until: 10m\n" NODES "  workload:\n" PODS
@@ -246,9 +246,11 @@ int
 main(void)
 {
     static const struct CMUnitTest functions[] = {
-        cmocka_unit_test(looks_and_transitions),   cmocka_unit_test(looks_are_ten_seconds_apart),
-        cmocka_unit_test(silence_hides_pressure),  cmocka_unit_test(a_kubelet_knows_better),
-        cmocka_unit_test(sleeping_equals_polling),
+        cmocka_unit_test(looks_and_transitions),
+        cmocka_unit_test(looks_are_ten_seconds_apart),
+        cmocka_unit_test(silence_hides_pressure),
+        cmocka_unit_test(a_kubelet_knows_better),
+        cmocka_unit_test(pressure_sleeping_equals_polling),
     };
     struct CMUnitTest tests[G_N_ELEMENTS(functions) + 2 * G_N_ELEMENTS(troubles)];
     unsigned n = G_N_ELEMENTS(functions);

@@ -22,10 +22,13 @@ can_occur(const RuleTable *self, uint32_t facts)
     return TRUE;
 }
 
-typedef char *(*Look)(const RuleTable *self, uint32_t facts, const Release *release, void *data);
+typedef char *(*RuleWalkLook)(const RuleTable *self,
+                              uint32_t facts,
+                              const Release *release,
+                              void *data);
 
 static char *
-walk_release(const RuleTable *self, const Release *release, Look look, void *data)
+walk_release(const RuleTable *self, const Release *release, RuleWalkLook look, void *data)
 {
     char *fault = NULL;
 
@@ -49,7 +52,7 @@ add_gate(const char **gates, unsigned *n_gates, const char *gate)
 
 /* Every setting of the rows' gates, in this release. */
 static char *
-walk_gates(const RuleTable *self, int minor, Look look, void *data)
+walk_gates(const RuleTable *self, int minor, RuleWalkLook look, void *data)
 {
     const char *gates[GATES_MAX] = {NULL};
     unsigned n_gates = 0;
@@ -73,7 +76,7 @@ walk_gates(const RuleTable *self, int minor, Look look, void *data)
 
 /* All sets, in all releases that the rows tell apart. Returns: (owned): what @look found first */
 static char *
-walk(const RuleTable *self, Look look, void *data)
+rule_walk_walk(const RuleTable *self, RuleWalkLook look, void *data)
 {
     char *fault = walk_gates(self, FIRST_MINOR, look, data);
 
@@ -112,7 +115,7 @@ char *
 rules_fault(const RuleTable *self)
 {
     g_autofree gboolean *applied = g_new0(gboolean, self->n_rows);
-    g_autofree char *fault = walk(self, expect_one, applied);
+    g_autofree char *fault = rule_walk_walk(self, expect_one, applied);
 
     for (unsigned i = 0; i < self->n_rows && fault == NULL; i++)
         if (!applied[i])
@@ -144,5 +147,5 @@ expect_same(const RuleTable *self, uint32_t facts, const Release *release, void 
 char *
 rules_differ(const RuleTable *self, const RuleTable *ifs)
 {
-    return walk(self, expect_same, (void *)ifs);
+    return rule_walk_walk(self, expect_same, (void *)ifs);
 }

@@ -32,7 +32,7 @@ decisions_free(void *data)
 
 /* Returns: the value of @word in "zero one seven=7"; without a "=" it is the place in the list */
 static int
-value_of(const Decisions *self, const char *list, const char *word)
+decisions_value_of(const Decisions *self, const char *list, const char *word)
 {
     g_auto(GStrv) words = g_strsplit(list, " ", 0);
     size_t length = strlen(word);
@@ -45,13 +45,13 @@ value_of(const Decisions *self, const char *list, const char *word)
 }
 
 static uint32_t
-facts_of(const Decisions *self, const char *words)
+decisions_facts_of(const Decisions *self, const char *words)
 {
     g_auto(GStrv) names = g_strsplit(words, "|", 0);
     uint32_t facts = 0;
 
     for (unsigned i = 0; names[i] != NULL; i++)
-        facts |= 1u << value_of(self, self->lines[0] + strlen("facts "), names[i]);
+        facts |= 1u << decisions_value_of(self, self->lines[0] + strlen("facts "), names[i]);
     return facts;
 }
 
@@ -67,11 +67,11 @@ add_condition(const Decisions *self, Rule *rule, const char *word)
     else if (g_str_has_prefix(word, "no-gate:"))
         rule->no_gate = g_intern_string(word + strlen("no-gate:"));
     else if (word[0] == '!')
-        rule->none |= facts_of(self, word + 1);
+        rule->none |= decisions_facts_of(self, word + 1);
     else if (strchr(word, '|') != NULL)
-        rule->any |= facts_of(self, word);
+        rule->any |= decisions_facts_of(self, word);
     else
-        rule->all |= facts_of(self, word);
+        rule->all |= decisions_facts_of(self, word);
 }
 
 /* "large !gave-up -> RSZ-16.4 to-request"; the conditions of the last one may be "else". */
@@ -89,7 +89,7 @@ read_if(const Decisions *self, const char *line)
     for (unsigned i = 0; conditions[i] != NULL; i++)
         if (!g_str_equal(conditions[i], "else"))
             add_condition(self, &rule, conditions[i]);
-    rule.then = value_of(self, self->lines[1] + strlen("then "), decision[1]);
+    rule.then = decisions_value_of(self, self->lines[1] + strlen("then "), decision[1]);
     return rule;
 }
 

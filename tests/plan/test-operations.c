@@ -17,12 +17,12 @@
 typedef struct {
     Component base;
     Operations *operations, *forgetful;
-} Tester;
+} OperationsTester;
 
 static void
 tester_init(void *data)
 {
-    Tester *self = data;
+    OperationsTester *self = data;
 
     self->operations = operations_new(&self->base, 500 * SIM_MS, 122 * SIM_SECOND);
     self->forgetful = operations_new(&self->base, 0, 0);
@@ -31,7 +31,7 @@ tester_init(void *data)
 static void
 tester_clear(void *data)
 {
-    Tester *self = data;
+    OperationsTester *self = data;
 
     operations_free(self->operations);
     operations_free(self->forgetful);
@@ -40,7 +40,7 @@ tester_clear(void *data)
 static const ModelClass tester_class = {
     .name = "tester",
     .process = &kube_controller_manager_process,
-    .size = sizeof(Tester),
+    .size = sizeof(OperationsTester),
     .event_source = "tester",
     .client_qps = kube_controller_manager_client_qps,
     .init = tester_init,
@@ -58,7 +58,7 @@ typedef struct {
     Operations *operations;
     int outcomes[N_OPERATIONS]; /* 0: it runs; 1, -1: it ends, well or not */
     OperationKey keys[N_OPERATIONS];
-} Fixture;
+} OperationsFixture;
 
 static int
 has_ended(const void *self, const Plan *plan)
@@ -75,18 +75,18 @@ decide(const void *self, Plan *plan)
 }
 
 static void
-setup(Fixture *self, gboolean backs_off)
+operations_setup(OperationsFixture *self, gboolean backs_off)
 {
-    *self = (Fixture){0};
+    *self = (OperationsFixture){0};
     storage_world_init(&self->world, NULL);
     storage_world_start(&self->world);
-    Tester *tester = cluster_model(self->world.cluster, &tester_class, NULL);
+    OperationsTester *tester = cluster_model(self->world.cluster, &tester_class, NULL);
     self->operations = backs_off ? tester->operations : tester->forgetful;
 }
 
 /* "volume", "volume pod", "volume - node", "-": no volume */
 static OperationKey
-key_of(const Fixture *self, const char *text)
+operations_key_of(const OperationsFixture *self, const char *text)
 {
     g_auto(GStrv) parts = g_strsplit(text, " ", 3);
     const char *words[3] = {NULL, NULL, NULL};
@@ -98,12 +98,12 @@ key_of(const Fixture *self, const char *text)
 }
 
 static OperationAnswer
-start(Fixture *self, unsigned number, const char *key, const char *kind)
+plan_operations_start(OperationsFixture *self, unsigned number, const char *key, const char *kind)
 {
-    Tester *tester = cluster_model(self->world.cluster, &tester_class, NULL);
+    OperationsTester *tester = cluster_model(self->world.cluster, &tester_class, NULL);
 
     self->outcomes[number] = 0;
-    self->keys[number] = key_of(self, key);
+    self->keys[number] = operations_key_of(self, key);
     return operations_start(
         self->operations, self->keys[number],
         &(PlanStart){.component = &tester->base,
@@ -114,13 +114,13 @@ start(Fixture *self, unsigned number, const char *key, const char *kind)
 }
 
 static void
-wait(Fixture *self, SimTime time)
+wait(OperationsFixture *self, SimTime time)
 {
     storage_world_run(&self->world, sim_now(self->world.sim) + time);
 }
 
 static void
-end(Fixture *self, unsigned number, int outcome)
+plan_operations_end(OperationsFixture *self, unsigned number, int outcome)
 {
     Plan *plan = operations_plan(self->operations, self->keys[number]);
 
@@ -140,10 +140,10 @@ typedef enum {
     WAIT,    /* ms */
     RUNNING, /* key; number: whether one runs */
     RECORDS, /* number: how many */
-} StepKind;
+} OperationsStepKind;
 
 typedef struct {
-    StepKind what;
+    OperationsStepKind what;
     unsigned number;
     const char *key, *kind;
     OperationAnswer answer;
@@ -153,7 +153,7 @@ typedef struct {
     const char *title;
     gboolean backs_off;
     StoryStep steps[14];
-} Story;
+} PlanOperationsStory;
 
 #define STARTED(n, key, kind)                                                                      \
     {                                                                                              \
@@ -189,7 +189,7 @@ typedef struct {
     }
 
 /* A crash of an operation counts as its failure. A wait for all ends when nothing runs. */
-static const Story stories[] = {
+static const PlanOperationsStory stories[] = {
     {"ops-NestedPendingOperations-02 two volumes",
      FALSE,                                                                  {STARTED(1, "v1", "a"), STARTED(2, "v2", "a")}                                            },
     {"ops-NestedPendingOperations-03 two pods",
@@ -243,29 +243,30 @@ static const Story stories[] = {
 };
 
 static void
-take_step(Fixture *fixture, const Story *story, unsigned i)
+take_step(OperationsFixture *fixture, const PlanOperationsStory *story, unsigned i)
 {
     const StoryStep *step = &story->steps[i];
     OperationAnswer answer;
 
     switch (step->what) {
     case START:
-        answer = start(fixture, step->number, step->key, step->kind);
+        answer = plan_operations_start(fixture, step->number, step->key, step->kind);
         if (answer != step->answer)
             fail_msg("%s, step %u: answer %d", story->title, i + 1, (int)answer);
         return;
     case SUCCEED:
-        end(fixture, step->number, 1);
+        plan_operations_end(fixture, step->number, 1);
         return;
     case FAIL:
-        end(fixture, step->number, -1);
+        plan_operations_end(fixture, step->number, -1);
         return;
     case WAIT:
         wait(fixture, step->number * SIM_MS);
         return;
     case RUNNING:
-        assert_int_equal(operations_is_running(fixture->operations, key_of(fixture, step->key)),
-                         step->number);
+        assert_int_equal(
+            operations_is_running(fixture->operations, operations_key_of(fixture, step->key)),
+            step->number);
         return;
     case RECORDS:
         assert_int_equal(operations_n_records(fixture->operations), step->number);
@@ -277,12 +278,12 @@ take_step(Fixture *fixture, const Story *story, unsigned i)
 }
 
 static void
-tell_story(void **state)
+operations_tell_story(void **state)
 {
-    const Story *story = *state;
-    Fixture fixture;
+    const PlanOperationsStory *story = *state;
+    OperationsFixture fixture;
 
-    setup(&fixture, story->backs_off);
+    operations_setup(&fixture, story->backs_off);
     for (unsigned i = 0; story->steps[i].what != END_OF_STORY; i++)
         take_step(&fixture, story, i);
     storage_world_clear(&fixture.world);
@@ -295,12 +296,12 @@ tries_of_one_that_always_fails(void **state)
     static const SimTime at_ms[] = {0,     500,   1500,   3500,   7500,  15500,
                                     31500, 63500, 127500, 249500, 371500};
     SimTime started_at = 0;
-    Fixture fixture;
+    OperationsFixture fixture;
 
     (void)state;
-    setup(&fixture, TRUE);
+    operations_setup(&fixture, TRUE);
     for (unsigned i = 0; i < G_N_ELEMENTS(at_ms); i++) {
-        OperationKey key = key_of(&fixture, "v");
+        OperationKey key = operations_key_of(&fixture, "v");
         while (operations_may_start(fixture.operations, key, "a") != OPERATION_STARTED)
             wait(&fixture, SIM_MS);
         SimTime now = sim_now(fixture.world.sim);
@@ -308,8 +309,8 @@ tries_of_one_that_always_fails(void **state)
             started_at = now;
         assert_in_range(now - started_at, at_ms[i] * SIM_MS,
                         at_ms[i] * SIM_MS + (i + 1) * 2 * SIM_MS);
-        assert_int_equal(start(&fixture, 0, "v", "a"), OPERATION_STARTED);
-        end(&fixture, 0, -1);
+        assert_int_equal(plan_operations_start(&fixture, 0, "v", "a"), OPERATION_STARTED);
+        plan_operations_end(&fixture, 0, -1);
         SimTime delay =
             operations_backoff_until(fixture.operations, key) - sim_now(fixture.world.sim);
         assert_in_range(delay, MIN(500 * SIM_MS << i, 122 * SIM_SECOND) - 2,
@@ -322,16 +323,16 @@ tries_of_one_that_always_fails(void **state)
 static void
 the_last_instant_of_a_back_off(void **state)
 {
-    Fixture fixture;
+    OperationsFixture fixture;
 
     (void)state;
-    setup(&fixture, TRUE);
-    OperationKey key = key_of(&fixture, "v");
-    assert_int_equal(start(&fixture, 0, "v", "a"), OPERATION_STARTED);
-    end(&fixture, 0, -1);
+    operations_setup(&fixture, TRUE);
+    OperationKey key = operations_key_of(&fixture, "v");
+    assert_int_equal(plan_operations_start(&fixture, 0, "v", "a"), OPERATION_STARTED);
+    plan_operations_end(&fixture, 0, -1);
     wait(&fixture, operations_backoff_until(fixture.operations, key) - sim_now(fixture.world.sim));
     assert_int_equal(operations_may_start(fixture.operations, key, "a"), OPERATION_BACKOFF);
-    assert_int_equal(start(&fixture, 1, "v", "a"), OPERATION_BACKOFF);
+    assert_int_equal(plan_operations_start(&fixture, 1, "v", "a"), OPERATION_BACKOFF);
     wait(&fixture, 1);
     assert_int_equal(operations_may_start(fixture.operations, key, "a"), OPERATION_STARTED);
     storage_world_clear(&fixture.world);
@@ -356,10 +357,10 @@ static const struct {
 static void
 events_are_formats(void **state)
 {
-    Fixture fixture;
+    OperationsFixture fixture;
 
     (void)state;
-    setup(&fixture, FALSE);
+    operations_setup(&fixture, FALSE);
     for (unsigned i = 0; i < G_N_ELEMENTS(messages); i++)
         assert_string_equal(
             operation_event_message(objects_strings(fixture.world.objects), messages[i].text),
@@ -375,7 +376,7 @@ main(void)
 
     for (unsigned i = 0; i < G_N_ELEMENTS(stories); i++)
         tests[n++] = (struct CMUnitTest){.name = stories[i].title,
-                                         .test_func = tell_story,
+                                         .test_func = operations_tell_story,
                                          .initial_state = (void *)&stories[i]};
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(tries_of_one_that_always_fails);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(the_last_instant_of_a_back_off);

@@ -37,7 +37,7 @@ decide_three_writes(const void *self, Plan *plan)
 static void
 steps_follow_one_another_each_after_a_thought(void **state)
 {
-    World *world = *state;
+    TesterWorld *world = *state;
 
     tester_create_claim(world, "a");
     tester_start(world, decide_three_writes);
@@ -65,7 +65,7 @@ decide_and_count(const void *self, Plan *plan)
 static void
 decisions_are_made_as_the_request_leaves(void **state)
 {
-    World *world = *state;
+    TesterWorld *world = *state;
     ApiResponse response;
 
     sim_dist_unref(world->timing.think);
@@ -95,7 +95,7 @@ decide_nothing(const void *self, Plan *plan)
 static void
 a_plan_without_requests_takes_no_time(void **state)
 {
-    World *world = *state;
+    TesterWorld *world = *state;
 
     tester_start(world, decide_nothing);
     for (unsigned i = 0; i < 3; i++)
@@ -131,7 +131,7 @@ decide_round(const void *self, Plan *plan)
 static void
 a_plan_that_goes_round_keeps_nothing_of_earlier_rounds(void **state)
 {
-    World *world = *state;
+    TesterWorld *world = *state;
 
     tester_start(world, decide_round);
     n_begun = n_forgotten = 0;
@@ -154,7 +154,7 @@ decide_get(const void *self, Plan *plan)
 static void
 workers_share_the_keys(void **state)
 {
-    World *world = *state;
+    TesterWorld *world = *state;
 
     tester_workers = 2;
     tester_start(world, decide_get);
@@ -217,7 +217,7 @@ an_error_means_what_its_step_says(void **state)
     for (unsigned i = 0; i < G_N_ELEMENTS(error_cases); i++) {
         void *own;
         tester_setup(&own);
-        World *world = own;
+        TesterWorld *world = own;
         errors = error_cases[i].errors;
         tester_start(world, error_cases[i].decide);
         tester_sync_key(world, "a");
@@ -286,7 +286,7 @@ steps_are_not_taken_for_others(void **state)
             tester_setup(&own);
             tester_start(own, decide_by_mistake);
             tester_sync_key(own, "a");
-            sim_run_until(((World *)own)->sim, SIM_SECOND);
+            sim_run_until(((TesterWorld *)own)->sim, SIM_SECOND);
             _exit(0);
         }
         assert_int_equal(waitpid(child, &status, 0), child);
@@ -301,7 +301,7 @@ steps_are_not_taken_for_others(void **state)
 static void
 failed_keys_come_again(void **state)
 {
-    World *world = *state;
+    TesterWorld *world = *state;
 
     tester_retries = TRUE;
     errors = PLAN_STOP;
@@ -342,7 +342,7 @@ a_crash_leaves_what_was_committed(void **state)
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         void *own;
         tester_setup(&own);
-        World *world = own;
+        TesterWorld *world = own;
         tester_create_claim(world, "a");
         tester_start(world, decide_three_writes);
         uint64_t before = api_server_resource_version(world->api);
@@ -408,7 +408,7 @@ only_a_listener_hears_why_a_plan_fails(void **state)
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         void *own;
         tester_setup(&own);
-        World *world = own;
+        TesterWorld *world = own;
         tester_is_deaf = rows[i].is_queued && !rows[i].listens;
         tester_create_claim(world, "a");
         tester_start(world, decide_refused);

@@ -8,7 +8,7 @@
 /* ---- Calls, polls, other plans ---- */
 
 static void
-decide_call(const void *self, Plan *plan)
+waits_decide_call(const void *self, Plan *plan)
 {
     CsiRequest request = {.method = CSI_DELETE_VOLUME, .volume_id = NULL};
 
@@ -19,9 +19,9 @@ decide_call(const void *self, Plan *plan)
 static void
 a_driver_s_error_is_told_as_go_prints_it(void **state)
 {
-    World *world = *state;
+    TesterWorld *world = *state;
 
-    tester_start(world, decide_call);
+    tester_start(world, waits_decide_call);
     tester_sync_key(world, "a");
     sim_run_until(world->sim, SIM_SECOND);
     assert_non_null(strstr(world->log->str, "a failed: rpc error: code = InvalidArgument desc = "));
@@ -39,7 +39,7 @@ decide_wait_and_get(const void *self, Plan *plan)
 static void
 the_step_under_way_is_the_one_that_takes_time(void **state)
 {
-    World *world = *state;
+    TesterWorld *world = *state;
     const char *step, *rule;
 
     tester_start(world, decide_wait_and_get);
@@ -95,7 +95,7 @@ static const SimEventType wake_event = {.name = "test/wake", .fire = wake_now};
 static void
 a_poll_looks_on_its_grid(void **state)
 {
-    World *world = *state;
+    TesterWorld *world = *state;
 
     tester_start(world, decide_poll);
     tester_sync_key(world, "a");
@@ -108,7 +108,7 @@ a_poll_looks_on_its_grid(void **state)
 static void
 a_poll_gives_up(void **state)
 {
-    World *world = *state;
+    TesterWorld *world = *state;
 
     tester_start(world, decide_poll);
     tester_sync_key(world, "a");
@@ -163,7 +163,7 @@ poll_story(SimTime changes_at, gboolean never_sleeps, uint64_t *n_events)
 
     tester_never_sleeps = never_sleeps;
     tester_setup(&state);
-    World *world = state;
+    TesterWorld *world = state;
     tester_start(world, decide_poll_of_a_kind);
     informer_add_handler(tester_model(world)->claims, wake_whoever_polls, NULL);
     sim_at(world->sim, 100 * SIM_MS, &sync_event, world, WAIT_NONE);
@@ -263,7 +263,7 @@ decide_noted_gather(const void *self, Plan *plan)
 static void
 notes_lead_to_what_a_gathering_brought(void **state)
 {
-    World *world = *state;
+    TesterWorld *world = *state;
 
     tester_create_claim(world, "child-0");
     tester_start(world, decide_noted_gather);
@@ -276,7 +276,7 @@ notes_lead_to_what_a_gathering_brought(void **state)
 static void
 a_gathering_waits_for_all_and_fails_with_one(void **state)
 {
-    World *world = *state;
+    TesterWorld *world = *state;
 
     tester_start(world, decide_gather);
     tester_sync_key(world, "a");
@@ -287,7 +287,7 @@ a_gathering_waits_for_all_and_fails_with_one(void **state)
 }
 
 static void
-operation_done(void *self, Plan *plan, PlanEnd end, const char *message)
+waits_operation_done(void *self, Plan *plan, PlanEnd end, const char *message)
 {
     (void)self, (void)plan, (void)message;
     tester_log("operation %s", end == PLAN_DONE ? "done" : "failed");
@@ -304,7 +304,7 @@ decide_operation(const void *self, Plan *plan)
                                       .decide = decide_child,
                                       .key = plan_key(plan),
                                       .operation = (void *)"missing",
-                                      .done = operation_done});
+                                      .done = waits_operation_done});
 }
 
 /* PVC-12: one at a time; after a failure not before the back-off is over. */
@@ -313,7 +313,7 @@ operations_are_one_at_a_time_and_back_off(void **state)
 {
     static const SimTime at[] = {
         0, 5 * SIM_MS, 100 * SIM_MS, 511 * SIM_MS, 600 * SIM_MS, 1500 * SIM_MS, 1700 * SIM_MS};
-    World *world = *state;
+    TesterWorld *world = *state;
 
     tester_start(world, decide_operation);
     for (unsigned i = 0; i < G_N_ELEMENTS(at); i++)

@@ -15,7 +15,7 @@ static const ProcessClass test_process = {
 };
 
 PlanDecide tester_decides;
-World *tester_world;
+TesterWorld *tester_world;
 unsigned tester_workers;
 gboolean tester_is_deaf;
 gboolean tester_retries;
@@ -101,13 +101,13 @@ const ModelClass *const model_classes[] = {&tester_class, NULL};
 static void *
 default_options(void *data, const ProcessClass *class)
 {
-    const World *world = data;
+    const TesterWorld *world = data;
 
     return process_options_new(class, objects_strings(world->objects));
 }
 
 static void
-see_request(void *data, const ApiRequest *request, ApiCode code, SimTime arrived_at)
+tester_see_request(void *data, const ApiRequest *request, ApiCode code, SimTime arrived_at)
 {
     static const char *const verbs[] = {"GET",   "LIST",     "POST",   "PUT", "PUT/st",
                                         "PATCH", "PATCH/st", "DELETE", "BIND"};
@@ -119,7 +119,7 @@ see_request(void *data, const ApiRequest *request, ApiCode code, SimTime arrived
 int
 tester_setup(void **state)
 {
-    World *world = g_new0(World, 1);
+    TesterWorld *world = g_new0(TesterWorld, 1);
     const SimOptions options = {.seed = 1, .polling = tester_never_sleeps};
     CsiModelledOptions driver;
 
@@ -142,7 +142,7 @@ tester_setup(void **state)
                                                    .timing = &world->timing,
                                                    .minor_version = 32});
     world->api = cluster_api(world->cluster);
-    api_server_observe_requests(world->api, see_request, NULL);
+    api_server_observe_requests(world->api, tester_see_request, NULL);
     csi_modelled_options_init(&driver);
     driver.name = strings_intern(objects_strings(world->objects), "csi.test");
     world->driver = csi_modelled_driver_base(
@@ -154,7 +154,7 @@ tester_setup(void **state)
 int
 tester_teardown(void **state)
 {
-    World *world = *state;
+    TesterWorld *world = *state;
 
     cluster_free(world->cluster);
     csi_driver_free(world->driver);
@@ -167,13 +167,13 @@ tester_teardown(void **state)
 }
 
 ObjectKey *
-tester_claim_key(const World *world, const char *name)
+tester_claim_key(const TesterWorld *world, const char *name)
 {
     return objects_key(world->objects, KIND_CLAIM, "default", name);
 }
 
 static Object *
-new_claim(const World *world, const char *name)
+new_claim(const TesterWorld *world, const char *name)
 {
     Object *object = object_new(tester_claim_key(world, name));
 
@@ -183,7 +183,7 @@ new_claim(const World *world, const char *name)
 }
 
 void
-tester_create_claim(World *world, const char *name)
+tester_create_claim(TesterWorld *world, const char *name)
 {
     g_autoptr(Object) object = new_claim(world, name);
     ApiResponse response;
@@ -196,20 +196,20 @@ tester_create_claim(World *world, const char *name)
 }
 
 Tester *
-tester_model(const World *world)
+tester_model(const TesterWorld *world)
 {
     return cluster_model(world->cluster, &tester_class, NULL);
 }
 
 void
-tester_start(World *world, PlanDecide decide_one)
+tester_start(TesterWorld *world, PlanDecide decide_one)
 {
     tester_decides = decide_one;
     cluster_start(world->cluster, default_options, world);
 }
 
 void
-tester_sync_key(World *world, const char *name)
+tester_sync_key(TesterWorld *world, const char *name)
 {
     workers_add(tester_model(world)->workers, tester_claim_key(world, name));
 }

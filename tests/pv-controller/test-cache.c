@@ -20,16 +20,16 @@ typedef struct {
     SimStream stream;
     uint64_t n_draws, version;
     const Volume *volumes[N_VOLUMES]; /* a copy of the contents of the cache; (owned) */
-} World;
+} CacheWorld;
 
 static unsigned
-draw(World *world, unsigned below)
+cache_draw(CacheWorld *world, unsigned below)
 {
     return (unsigned)sim_random_below(world->stream, 0, world->n_draws++, below);
 }
 
 static ObjectKey *
-numbered_key(const World *world, ObjectKind kind, unsigned i)
+numbered_key(const CacheWorld *world, ObjectKind kind, unsigned i)
 {
     g_autofree char *name = g_strdup_printf("%s%u", kind == KIND_CLAIM ? "c" : "v", i);
 
@@ -37,55 +37,55 @@ numbered_key(const World *world, ObjectKind kind, unsigned i)
 }
 
 static const char *
-draw_class(World *world)
+draw_class(CacheWorld *world)
 {
     static const char *const classes[] = {"", "fast", "slow"};
 
     return strings_intern(objects_strings(world->objects),
-                          classes[draw(world, G_N_ELEMENTS(classes))]);
+                          classes[cache_draw(world, G_N_ELEMENTS(classes))]);
 }
 
 static Claim *
-draw_claim(World *world)
+draw_claim(CacheWorld *world)
 {
-    Claim *claim = CLAIM(object_new(numbered_key(world, KIND_CLAIM, draw(world, N_CLAIMS))));
+    Claim *claim = CLAIM(object_new(numbered_key(world, KIND_CLAIM, cache_draw(world, N_CLAIMS))));
 
-    claim->meta.uid = (ObjectUid){1, 1 + draw(world, 2)};
+    claim->meta.uid = (ObjectUid){1, 1 + cache_draw(world, 2)};
     claim->meta.resource_version = ++world->version;
     claim->class_name = draw_class(world);
-    claim->request_bytes = (1 + draw(world, 6)) * GIB;
-    claim->access_modes = 1 + draw(world, 7);
-    claim->volume_mode = draw(world, 4) == 0;
+    claim->request_bytes = (1 + cache_draw(world, 6)) * GIB;
+    claim->access_modes = 1 + cache_draw(world, 7);
+    claim->volume_mode = cache_draw(world, 4) == 0;
     return claim;
 }
 
 static Volume *
-draw_volume(World *world, unsigned i)
+draw_volume(CacheWorld *world, unsigned i)
 {
     Volume *volume = VOLUME(object_new(numbered_key(world, KIND_VOLUME, i)));
 
     volume->meta.resource_version = ++world->version;
     volume->class_name = draw_class(world);
-    volume->capacity_bytes = (1 + draw(world, 6)) * GIB;
-    volume->access_modes = 1 + draw(world, 15);
-    volume->volume_mode = draw(world, 4) == 0;
-    volume->phase = draw(world, 4) == 0 ? VOLUME_PENDING : VOLUME_AVAILABLE;
-    if (draw(world, 3) == 0) {
-        volume->claim_ref.claim = numbered_key(world, KIND_CLAIM, draw(world, N_CLAIMS));
-        volume->claim_ref.uid = (ObjectUid){draw(world, 2), 0};
+    volume->capacity_bytes = (1 + cache_draw(world, 6)) * GIB;
+    volume->access_modes = 1 + cache_draw(world, 15);
+    volume->volume_mode = cache_draw(world, 4) == 0;
+    volume->phase = cache_draw(world, 4) == 0 ? VOLUME_PENDING : VOLUME_AVAILABLE;
+    if (cache_draw(world, 3) == 0) {
+        volume->claim_ref.claim = numbered_key(world, KIND_CLAIM, cache_draw(world, N_CLAIMS));
+        volume->claim_ref.uid = (ObjectUid){cache_draw(world, 2), 0};
         if (volume->claim_ref.uid.high != 0)
-            volume->claim_ref.uid.low = 1 + draw(world, 2);
+            volume->claim_ref.uid.low = 1 + cache_draw(world, 2);
     }
     return volume;
 }
 
 static void
-change_a_volume(World *world)
+change_a_volume(CacheWorld *world)
 {
-    unsigned i = draw(world, N_VOLUMES);
+    unsigned i = cache_draw(world, N_VOLUMES);
     const Volume *before = world->volumes[i];
 
-    if (before != NULL && draw(world, 4) == 0) {
+    if (before != NULL && cache_draw(world, 4) == 0) {
         pv_cache_forget(world->cache, before->meta.key);
         world->volumes[i] = NULL;
     } else {
@@ -104,7 +104,7 @@ n_modes(uint32_t modes)
 
 /* PVC-30 by looking at everything: set after set, and within a set in the order of names. */
 static const Volume *
-search_everything(const World *world, const MatchQuery *query)
+search_everything(const CacheWorld *world, const MatchQuery *query)
 {
     for (unsigned n = 1; n <= 4; n++)
         for (uint32_t modes = 1; modes < 16; modes++) {
@@ -132,15 +132,15 @@ search_everything(const World *world, const MatchQuery *query)
 }
 
 static void
-world_init(World *world)
+world_init(CacheWorld *world)
 {
-    *world = (World){.objects = objects_new(1),
-                     .cache = pv_cache_new(),
-                     .stream = sim_stream_from(1, 0, "test/cache")};
+    *world = (CacheWorld){.objects = objects_new(1),
+                          .cache = pv_cache_new(),
+                          .stream = sim_stream_from(1, 0, "test/cache")};
 }
 
 static void
-world_clear(World *world)
+cache_world_clear(CacheWorld *world)
 {
     for (unsigned i = 0; i < N_VOLUMES; i++)
         if (world->volumes[i] != NULL)
@@ -152,7 +152,7 @@ world_clear(World *world)
 static void
 finds_what_a_search_of_everything_finds(void **state)
 {
-    World world;
+    CacheWorld world;
 
     (void)state;
     world_init(&world);
@@ -160,7 +160,7 @@ finds_what_a_search_of_everything_finds(void **state)
     for (unsigned round = 0; round < N_ROUNDS; round++) {
         change_a_volume(&world);
         Claim *claim = draw_claim(&world);
-        MatchQuery query = {.claim = claim, .delayed = draw(&world, 4) == 0};
+        MatchQuery query = {.claim = claim, .delayed = cache_draw(&world, 4) == 0};
         const Volume *found;
         assert_true(pv_cache_find_match(world.cache, &query, &found));
         assert_ptr_equal(found, search_everything(&world, &query));
@@ -168,13 +168,13 @@ finds_what_a_search_of_everything_finds(void **state)
         object_unref(&claim->meta);
     }
     assert_true(n_found > N_ROUNDS / 10);
-    world_clear(&world);
+    cache_world_clear(&world);
 }
 
 static void
 keeps_the_newer_version(void **state)
 {
-    World world;
+    CacheWorld world;
 
     (void)state;
     world_init(&world);
@@ -187,13 +187,13 @@ keeps_the_newer_version(void **state)
     assert_false(pv_cache_is_newer(world.cache, &second->meta)); /* equal is fine: PVC-6 */
     object_unref(&first->meta);
     object_unref(&second->meta);
-    world_clear(&world);
+    cache_world_clear(&world);
 }
 
 static void
 a_change_unsettles_both_halves(void **state)
 {
-    World world;
+    CacheWorld world;
 
     (void)state;
     world_init(&world);
@@ -225,13 +225,13 @@ a_change_unsettles_both_halves(void **state)
     object_unref(newer);
     object_unref(&claim->meta);
     object_unref(&volume->meta);
-    world_clear(&world);
+    cache_world_clear(&world);
 }
 
 /* ---- Stories of the recorded tests, by their ids ---- */
 
 static void
-count_fault(ApiParser *parser, const json_t *where, const char *message, const char *hint)
+cache_count_fault(ApiParser *parser, const json_t *where, const char *message, const char *hint)
 {
     (void)where;
     (void)message;
@@ -246,12 +246,12 @@ an_unreadable_version_comes_not_in(void **state)
 {
     g_autoptr(GString) path = g_string_new(NULL);
     unsigned n_faults = 0;
-    World world;
+    CacheWorld world;
 
     (void)state;
     world_init(&world);
     ApiParser parser = {
-        .objects = world.objects, .report = count_fault, .data = &n_faults, .path = path};
+        .objects = world.objects, .report = cache_count_fault, .data = &n_faults, .path = path};
     json_t *manifest = json_pack(
         "{s:s, s:s, s:{s:s, s:s}, s:{s:[s], s:{s:s}, s:{s:s}}}", "apiVersion", "v1", "kind",
         "PersistentVolume", "metadata", "name", "pv-name", "resourceVersion", "1", "spec",
@@ -269,7 +269,7 @@ an_unreadable_version_comes_not_in(void **state)
     json_decref(manifest);
     object_unref(good);
     object_unref(bad);
-    world_clear(&world);
+    cache_world_clear(&world);
 }
 
 int

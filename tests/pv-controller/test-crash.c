@@ -106,7 +106,7 @@ is_dying(const MortalWorld *self, Way way)
 }
 
 static void
-request_answered(void *data, const ApiRequest *request, ApiCode code, SimTime arrived_at)
+crash_request_answered(void *data, const ApiRequest *request, ApiCode code, SimTime arrived_at)
 {
     MortalWorld *self = data;
 
@@ -125,7 +125,7 @@ request_answered(void *data, const ApiRequest *request, ApiCode code, SimTime ar
 /* The volume of a Bound claim points back. Nobody in these tests deletes volumes or changes their
  * claimRefs. */
 static void
-check_claim(const MortalWorld *self, const Claim *claim)
+crash_check_claim(const MortalWorld *self, const Claim *claim)
 {
     if (claim->phase != CLAIM_BOUND)
         return;
@@ -137,7 +137,7 @@ check_claim(const MortalWorld *self, const Claim *claim)
 
 /* A volume goes on serving its claim as long as that exists. */
 static void
-check_volume(const MortalWorld *self, const Volume *before, const Volume *after)
+crash_check_volume(const MortalWorld *self, const Volume *before, const Volume *after)
 {
     const ObjectKey *key = before->claim_ref.claim;
     const Claim *claim = key == NULL ? NULL : (const Claim *)api_server_get(self->world.api, key);
@@ -159,11 +159,11 @@ object_committed(void *data, const Object *before, const Object *after)
     if (object_kind(after) == KIND_CLAIM) {
         self->n_claims_bound +=
             CLAIM_CONST(before)->phase != CLAIM_BOUND && CLAIM_CONST(after)->phase == CLAIM_BOUND;
-        check_claim(self, CLAIM_CONST(after));
+        crash_check_claim(self, CLAIM_CONST(after));
     } else if (object_kind(after) == KIND_VOLUME) {
         self->n_volumes_bound += VOLUME_CONST(before)->phase != VOLUME_BOUND &&
                                  VOLUME_CONST(after)->phase == VOLUME_BOUND;
-        check_volume(self, VOLUME_CONST(before), VOLUME_CONST(after));
+        crash_check_volume(self, VOLUME_CONST(before), VOLUME_CONST(after));
     }
 }
 
@@ -176,7 +176,7 @@ mortal_world_init(MortalWorld *self, uint64_t seed, int minor_version)
     storage_world_init(&self->world, &options);
     self->stream = sim_stream_from(seed, 0, "test/deaths");
     api_server_set_fault(self->world.api, request_comes, self);
-    api_server_observe_requests(self->world.api, request_answered, self);
+    api_server_observe_requests(self->world.api, crash_request_answered, self);
     api_server_observe(self->world.api, object_committed, self);
 }
 
@@ -296,9 +296,9 @@ state_text(const StorageWorld *world)
 typedef struct {
     unsigned n_writes, n_commits, n_deaths;
     char *state; /* (owned) */
-} Outcome;
+} CrashOutcome;
 
-static Outcome
+static CrashOutcome
 run_bind(unsigned bind, Way way, unsigned at_write, int minor_version)
 {
     MortalWorld world;
@@ -310,14 +310,15 @@ run_bind(unsigned bind, Way way, unsigned at_write, int minor_version)
     binds[bind].act(&world.world);
     storage_world_run(&world.world, 60 * SIM_SECOND);
     check_pair(&world);
-    Outcome outcome = {world.n_writes, world.n_commits, world.n_deaths, state_text(&world.world)};
+    CrashOutcome outcome = {world.n_writes, world.n_commits, world.n_deaths,
+                            state_text(&world.world)};
     storage_world_clear(&world.world);
     return outcome;
 }
 
 static void
 compare_outcomes(
-    const Outcome *whole, const Outcome *cut, unsigned bind, Way way, unsigned at_write)
+    const CrashOutcome *whole, const CrashOutcome *cut, unsigned bind, Way way, unsigned at_write)
 {
     if (cut->n_deaths == 1 && cut->n_commits == whole->n_commits &&
         strcmp(cut->state, whole->state) == 0)
@@ -337,13 +338,13 @@ is_bound_once_wherever_it_is_cut(void **state)
     (void)state;
     for (unsigned v = 0; v < G_N_ELEMENTS(versions); v++)
         for (unsigned bind = 0; bind < G_N_ELEMENTS(binds); bind++) {
-            Outcome whole = run_bind(bind, DIES_NOT, 0, versions[v]);
+            CrashOutcome whole = run_bind(bind, DIES_NOT, 0, versions[v]);
             assert_in_range(whole.n_writes, 3, 12);
             print_message("# 1.%d, %s: %u writes, %u commits\n", versions[v], binds[bind].name,
                           whole.n_writes, whole.n_commits);
             for (unsigned at_write = 1; at_write <= whole.n_writes; at_write++)
                 for (Way way = DIES_BEFORE; way < N_WAYS; way++) {
-                    Outcome cut = run_bind(bind, way, at_write, versions[v]);
+                    CrashOutcome cut = run_bind(bind, way, at_write, versions[v]);
                     compare_outcomes(&whole, &cut, bind, way, at_write);
                     free(cut.state);
                 }

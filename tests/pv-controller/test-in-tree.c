@@ -22,7 +22,7 @@ const ModelClass *const model_classes[] = {&pv_controller_class, NULL};
 #define GIB (INT64_C(1) << 30)
 
 static void
-no_fault(ApiParser *parser, const json_t *where, const char *message, const char *hint)
+in_tree_no_fault(ApiParser *parser, const json_t *where, const char *message, const char *hint)
 {
     (void)parser;
     (void)where;
@@ -35,7 +35,7 @@ static Object *
 object_of(Objects *objects, ObjectKind kind, const char *name, const char *text)
 {
     g_autoptr(GString) path = g_string_new(NULL);
-    ApiParser parser = {.objects = objects, .report = no_fault, .path = path};
+    ApiParser parser = {.objects = objects, .report = in_tree_no_fault, .path = path};
     json_t *manifest = json_loads(text, 0, NULL);
 
     assert_non_null(manifest);
@@ -133,7 +133,7 @@ volumes_of_plugins(void **state)
 }
 
 static void *
-no_options(void *data, const ProcessClass *class)
+in_tree_no_options(void *data, const ProcessClass *class)
 {
     (void)data;
     (void)class;
@@ -151,7 +151,7 @@ add_ebs(StorageWorld *world)
     world->driver = csi_modelled_driver_base(
         csi_modelled_driver_new(world->sim, objects_strings(world->objects), &options, NULL));
     cluster_add_driver(world->cluster, world->driver, options.name, &(NodePluginOptions){0},
-                       no_options, NULL);
+                       in_tree_no_options, NULL);
 }
 
 /* INT-36, findDeletablePlugin(): an annotation that names nobody leaves it to the plugin of the

@@ -95,7 +95,7 @@ run_at_random(uint64_t seed, gboolean polling)
 }
 
 static void
-sleeping_equals_polling(void **state)
+pv_controller_polling_sleeping_equals_polling(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -284,7 +284,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sleeping_equals_polling),
+        cmocka_unit_test(pv_controller_polling_sleeping_equals_polling),
         cmocka_unit_test(released_volumes_sleep_while_they_are_reclaimed),
         cmocka_unit_test(waiting_volumes_are_passed_over),
     };

@@ -27,7 +27,7 @@ const ModelClass *const model_classes[] = {&pv_controller_class, NULL};
 
 /* As external-provisioner does: claimRef with uid, the annotation, policy Delete. */
 static void
-provision(StorageWorld *world, const char *name, const char *claim_name)
+pv_controller_pv_controller_provision(StorageWorld *world, const char *name, const char *claim_name)
 {
     const Claim *claim = storage_world_stored_claim(world, claim_name);
     Volume *volume = storage_world_volume(world, name, 5, claim->class_name);
@@ -100,7 +100,7 @@ dynamic_immediate(StorageWorld *world)
                         "csi.test");
     assert_string_equal(object_annotation(&claim->meta, ANNOTATION_BETA_STORAGE_PROVISIONER),
                         "csi.test");
-    provision(world, "v", "c");
+    pv_controller_pv_controller_provision(world, "v", "c");
     storage_world_run(world, 100 * SIM_SECOND);
     assert_null(object_annotation(&storage_world_stored_volume(world, "v")->meta,
                                   ANNOTATION_BOUND_BY_CONTROLLER));
@@ -119,7 +119,7 @@ wait_for_first_consumer(StorageWorld *world)
     storage_world_log(world);
     annotate(world, storage_world_claim_key(world, "c"), ANNOTATION_SELECTED_NODE, "n");
     storage_world_run(world, 16 * SIM_SECOND + SIM_MS);
-    provision(world, "v", "c");
+    pv_controller_pv_controller_provision(world, "v", "c");
     storage_world_run(world, 100 * SIM_SECOND);
 }
 
@@ -145,7 +145,7 @@ delete_provisioned_claim(StorageWorld *world)
     storage_world_start(world);
     storage_world_create(world, storage_world_claim(world, "c", 5, "fast"));
     storage_world_run(world, 1 * SIM_SECOND);
-    provision(world, "v", "c");
+    pv_controller_pv_controller_provision(world, "v", "c");
     storage_world_run(world, 20 * SIM_SECOND);
     storage_world_log(world);
     storage_world_remove(world, storage_world_claim_key(world, "c"));

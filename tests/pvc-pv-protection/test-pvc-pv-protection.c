@@ -55,7 +55,7 @@ set_volume_phase(StorageWorld *world, VolumePhase phase)
 }
 
 static void
-settle(StorageWorld *world)
+pvc_pv_protection_settle(StorageWorld *world)
 {
     storage_world_run(world, sim_now(world->sim) + SIM_SECOND);
 }
@@ -67,7 +67,7 @@ claim_and_pod(StorageWorld *world, const char *node)
     storage_world_start(world);
     storage_world_create(world, storage_world_claim(world, "c", 1, ""));
     storage_world_create(world, storage_world_pod(world, "p", "c", node));
-    settle(world);
+    pvc_pv_protection_settle(world);
     storage_world_log(world);
 }
 
@@ -76,9 +76,9 @@ unused_claim(StorageWorld *world)
 {
     storage_world_start(world);
     storage_world_create(world, storage_world_claim(world, "c", 1, ""));
-    settle(world);
+    pvc_pv_protection_settle(world);
     storage_world_delete(world, storage_world_claim_key(world, "c"));
-    settle(world);
+    pvc_pv_protection_settle(world);
     assert_null(storage_world_stored_claim(world, "c"));
 }
 
@@ -96,13 +96,13 @@ used_until_the_pod_is_gone(StorageWorld *world)
 {
     used_claim(world);
     storage_world_delete(world, pod_key(world, "p"));
-    settle(world); /* terminating, with its grace */
+    pvc_pv_protection_settle(world); /* terminating, with its grace */
     assert_non_null(storage_world_stored_claim(world, "c"));
     ApiRequest now = {
         .verb = API_DELETE, .key = pod_key(world, "p"), .grace_s = 0, .client = "kubelet"};
     ApiResponse response;
     api_server_commit(world->api, &now, &response);
-    settle(world);
+    pvc_pv_protection_settle(world);
     assert_null(storage_world_stored_claim(world, "c"));
 }
 
@@ -113,7 +113,7 @@ completed_pod_that_stays(StorageWorld *world)
 
     used_claim(world);
     storage_world_patch_status(world, pod_key(world, "p"), edit_pod_phase, &succeeded);
-    settle(world);
+    pvc_pv_protection_settle(world);
     assert_non_null(storage_world_stored_claim(world, "c"));
 }
 
@@ -122,7 +122,7 @@ unscheduled_pod(StorageWorld *world)
 {
     claim_and_pod(world, NULL);
     storage_world_delete(world, storage_world_claim_key(world, "c"));
-    settle(world);
+    pvc_pv_protection_settle(world);
     assert_null(storage_world_stored_claim(world, "c"));
 }
 
@@ -132,7 +132,7 @@ pod_of_another_claim(StorageWorld *world)
     claim_and_pod(world, "n");
     storage_world_create(world, storage_world_claim(world, "d", 1, ""));
     storage_world_delete(world, storage_world_claim_key(world, "d"));
-    settle(world);
+    pvc_pv_protection_settle(world);
 }
 
 static gboolean
@@ -162,10 +162,10 @@ ephemeral_volume(StorageWorld *world, gboolean owned)
     if (owned)
         object_set_owner(&claim->meta, created, TRUE, TRUE);
     storage_world_create(world, claim);
-    settle(world);
+    pvc_pv_protection_settle(world);
     storage_world_log(world);
     storage_world_delete(world, storage_world_claim_key(world, "p-data"));
-    settle(world);
+    pvc_pv_protection_settle(world);
 }
 
 static void
@@ -196,10 +196,10 @@ finalizer_missing(StorageWorld *world)
     storage_world_start(world);
     storage_world_create(world, storage_world_claim(world, "c", 1, ""));
     storage_world_create(world, storage_world_volume(world, "v", 1, ""));
-    settle(world);
+    pvc_pv_protection_settle(world);
     storage_world_patch(world, storage_world_claim_key(world, "c"), edit_no_finalizers, NULL);
     storage_world_patch(world, storage_world_volume_key(world, "v"), edit_no_finalizers, NULL);
-    settle(world);
+    pvc_pv_protection_settle(world);
 }
 
 static void
@@ -208,9 +208,9 @@ volume_deleted(StorageWorld *world, VolumePhase phase)
     storage_world_start(world);
     storage_world_create(world, storage_world_volume(world, "v", 1, ""));
     set_volume_phase(world, phase);
-    settle(world);
+    pvc_pv_protection_settle(world);
     storage_world_delete(world, storage_world_volume_key(world, "v"));
-    settle(world);
+    pvc_pv_protection_settle(world);
 }
 
 static void
@@ -233,7 +233,7 @@ bound_volume_until_released(StorageWorld *world)
 {
     bound_volume(world);
     set_volume_phase(world, VOLUME_RELEASED);
-    settle(world);
+    pvc_pv_protection_settle(world);
     assert_null(storage_world_stored_volume(world, "v"));
 }
 
@@ -246,12 +246,12 @@ batches(StorageWorld *world)
     storage_world_start(world);
     for (unsigned i = 0; i < G_N_ELEMENTS(names); i++)
         storage_world_create(world, storage_world_claim(world, names[i], 1, ""));
-    settle(world);
+    pvc_pv_protection_settle(world);
     for (unsigned i = 0; i < G_N_ELEMENTS(names); i++) {
         storage_world_delete(world, storage_world_claim_key(world, names[i]));
         storage_world_run(world, sim_now(world->sim) + SIM_MS / 10);
     }
-    settle(world);
+    pvc_pv_protection_settle(world);
 }
 
 static const struct {
@@ -327,7 +327,7 @@ the_list_knows_more_than_the_cache(void **state)
     claim_and_pod(&world, NULL);
     storage_world_patch(&world, pod_key(&world, "p"), edit_node, storage_world_intern(&world, "n"));
     storage_world_delete(&world, storage_world_claim_key(&world, "c"));
-    settle(&world);
+    pvc_pv_protection_settle(&world);
     assert_non_null(storage_world_stored_claim(&world, "c"));
     storage_world_clear(&world);
 }
@@ -347,13 +347,13 @@ a_conflict_is_retried(void **state)
         storage_world_start(&world);
         storage_world_create(&world, storage_world_volume(&world, "v", 1, ""));
         set_volume_phase(&world, VOLUME_BOUND);
-        settle(&world);
+        pvc_pv_protection_settle(&world);
         storage_world_delete(&world, storage_world_volume_key(&world, "v"));
         set_volume_phase(&world, VOLUME_RELEASED);
         storage_world_run(&world, sim_now(world.sim) + 3 * SIM_MS);
         if (storage_world_stored_volume(&world, "v") != NULL)
             set_volume_phase(&world, VOLUME_FAILED);
-        settle(&world);
+        pvc_pv_protection_settle(&world);
         assert_null(storage_world_stored_volume(&world, "v"));
         n_refused += world.refused > 0;
         storage_world_clear(&world);
@@ -385,14 +385,14 @@ a_class_in_use_stays(void **state)
     storage_world_create(&world, claim);
     storage_world_patch_status(&world, storage_world_claim_key(&world, "c"), edit_claim_phase,
                                &bound);
-    settle(&world);
+    pvc_pv_protection_settle(&world);
     assert_true(object_has_finalizer(api_server_get(world.api, gold), FINALIZER_VAC_PROTECTION));
     storage_world_delete(&world, gold);
-    settle(&world);
+    pvc_pv_protection_settle(&world);
     assert_non_null(api_server_get(world.api, gold));
     storage_world_patch(&world, storage_world_claim_key(&world, "c"), edit_class,
                         storage_world_intern(&world, "silver"));
-    settle(&world);
+    pvc_pv_protection_settle(&world);
     assert_null(api_server_get(world.api, gold));
     storage_world_clear(&world);
 }

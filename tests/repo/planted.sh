@@ -35,6 +35,14 @@ long_function()
     { printf 'void\nlong_function(void)\n{\n'; lines 71 /dev/stdout; printf '}\n'; } >>"$1"
 }
 
+# The same static function in the file and in three more.
+twins()
+{
+    for file in "$1" "$tree/sim/strings.c" "$tree/sim/cold.c" "$tree/sim/frozen.c"; do
+        append 'static int\ntwin(void)\n{\n    return 0;\n}\n' "$file"
+    done
+}
+
 planted includes "includes follow the arrow" models/plan/plan.c append '#include "run/world/run.h"\n'
 planted includes "includes follow the arrow" run/study/sweep.c append '#include "run/teach/narrator.h"\n'
 planted includes "no component includes another" models/kubelet/kubelet.c append '#include "models/scheduler/scheduler.h"\n'
@@ -46,6 +54,8 @@ planted doors "general code names no component" models/cluster/faults.c append '
 planted sizes "no .c file has more than 800 lines" sim/sim.c lines 800
 planted sizes "no .c file has more than 800 lines" models/plan/plan-private.h lines 250
 planted sizes "no function has more than 70 lines" sim/sim.c long_function
+planted names "no type name has two meanings" sim/sim.c=Plan append 'typedef struct {\n    int x;\n} Plan;\n'
+planted names "no static function's name stands in more than three files" sim/sim.c=twin twins
 planted listed "every source file is listed" sim/forgotten.c append 'int forgotten;\n'
 planted architecture "every path that a document names exists" README.md=sim/none.c append '`sim/none.c`\n'
 planted architecture "every path that a document names exists" docs/kvolsim.1=docs/none.md append '.I docs/none.md\n'

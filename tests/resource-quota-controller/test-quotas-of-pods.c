@@ -24,7 +24,7 @@ no_faults(ApiParser *parser, const json_t *where, const char *message, const cha
 }
 
 static Object *
-parse(const StorageWorld *world, const char *text)
+quotas_of_pods_parse(const StorageWorld *world, const char *text)
 {
     ApiParser parser = {.objects = world->objects, .report = no_faults, .path = g_string_new(NULL)};
     json_t *json = json_loads(text, 0, NULL);
@@ -47,7 +47,7 @@ object_of(const StorageWorld *world, const char *kind, const char *name, const c
         "\"%s\"}%s%s}",
         version, kind, name, spec == NULL ? "" : ", \"spec\": ", spec == NULL ? "" : spec);
 
-    return parse(world, text);
+    return quotas_of_pods_parse(world, text);
 }
 
 static ApiResponse
@@ -64,7 +64,7 @@ try_to_create(StorageWorld *world, const char *kind, const char *name, const cha
 }
 
 static void
-settle(StorageWorld *world)
+quotas_of_pods_settle(StorageWorld *world)
 {
     storage_world_run(world, sim_now(world->sim) + SIM_SECOND);
 }
@@ -75,7 +75,7 @@ world_with(StorageWorld *world, int minor_version, const char *kind, const char 
     storage_world_init(world, &(StorageWorldOptions){.minor_version = minor_version});
     storage_world_start(world);
     storage_world_create(world, object_of(world, kind, "q", spec));
-    settle(world);
+    quotas_of_pods_settle(world);
 }
 
 static void
@@ -184,7 +184,7 @@ older_words(void **state)
 /* ---- What pods give back (API-153, API-157) ---- */
 
 static gboolean
-end_pod(Object *object, const void *unused)
+quotas_of_pods_end_pod(Object *object, const void *unused)
 {
     (void)unused;
     ((Pod *)object)->phase = POD_SUCCEEDED;
@@ -207,11 +207,11 @@ ended_pods_use_nothing(void **state)
     world_with(&world, 32, "ResourceQuota", "{\"hard\": {\"pods\": 2, \"count/pods\": 2}}");
     try_to_create(&world, "Pod", "a", ONE(""));
     ObjectKey *key = objects_key(world.objects, KIND_POD, "default", "a");
-    storage_world_patch_status(&world, key, end_pod, NULL);
-    settle(&world);
+    storage_world_patch_status(&world, key, quotas_of_pods_end_pod, NULL);
+    quotas_of_pods_settle(&world);
     assert_used(&world, "count/pods=1,pods=0");
     storage_world_delete(&world, key);
-    settle(&world);
+    quotas_of_pods_settle(&world);
     assert_used(&world, "count/pods=0,pods=0");
     storage_world_clear(&world);
 }
@@ -229,7 +229,7 @@ overdue_pods_use_nothing(void **state)
     ObjectKey *key = objects_key(world.objects, KIND_POD, "default", "a");
     storage_world_patch(&world, key, bind_pod, storage_world_intern(&world, "node-1"));
     storage_world_delete(&world, key);
-    settle(&world);
+    quotas_of_pods_settle(&world);
     assert_used(&world, "count/pods=1,pods=1");
     storage_world_run(&world, sim_now(world.sim) + 11 * SIM_MINUTE);
     assert_used(&world, "count/pods=1,pods=0");
@@ -299,12 +299,12 @@ scopes_choose_pods(void **state)
 /* A LimitRange, a pod's container; the answer, or what the container gets. */
 typedef struct {
     const char *name, *limits, *container, *message, *resources, *annotation;
-} LimitCase;
+} QuotasOfPodsLimitCase;
 
 #define CONTAINER(text) "{\"type\": \"Container\", " text "}"
 
 /* clang-format off */
-static const LimitCase limit_cases[] = {
+static const QuotasOfPodsLimitCase limit_cases[] = {
     {"defaults", CONTAINER("\"default\": {\"cpu\": \"1\", \"memory\": \"1Gi\"}, \"defaultRequest\": {\"cpu\": \"0.5\"}"), "", NULL,
      "{\"requests\":{\"cpu\":\"500m\",\"memory\":\"1Gi\"},\"limits\":{\"cpu\":\"1\",\"memory\":\"1Gi\"}}",
      "LimitRanger plugin set: cpu, memory request for container c; cpu, memory limit for container c"},
@@ -337,7 +337,7 @@ static const LimitCase limit_cases[] = {
 static void
 limits_are_set_and_checked(void **state)
 {
-    const LimitCase *test = *state;
+    const QuotasOfPodsLimitCase *test = *state;
     g_autofree char *spec = g_strdup_printf("{\"limits\": [%s]}", test->limits);
     g_autofree char *pod = g_strdup_printf(ONE("%s"), test->container);
     StorageWorld world;

@@ -26,7 +26,7 @@ no_faults(ApiParser *parser, const json_t *where, const char *message, const cha
 }
 
 static Object *
-parse(const StorageWorld *world, const char *text)
+resource_quota_controller_parse(const StorageWorld *world, const char *text)
 {
     ApiParser parser = {.objects = world->objects, .report = no_faults, .path = g_string_new(NULL)};
     json_t *json = json_loads(text, 0, NULL);
@@ -47,7 +47,7 @@ create_quota(StorageWorld *world, const char *spec)
         "\"spec\": %s}",
         spec);
 
-    storage_world_create(world, parse(world, text));
+    storage_world_create(world, resource_quota_controller_parse(world, text));
 }
 
 static const ResourceQuota *
@@ -81,7 +81,7 @@ assert_used(const StorageWorld *world, const char *expected)
 }
 
 static ApiResponse
-commit(StorageWorld *world, const ApiRequest *request)
+resource_quota_controller_commit(StorageWorld *world, const ApiRequest *request)
 {
     ApiResponse response;
 
@@ -95,7 +95,7 @@ try_to_create(StorageWorld *world, void *object)
 {
     g_autoptr(Object) owned = object;
 
-    return commit(
+    return resource_quota_controller_commit(
         world, &(ApiRequest){.verb = API_CREATE, .key = (ObjectKey *)owned->key, .object = owned});
 }
 
@@ -106,7 +106,7 @@ try_claim(StorageWorld *world, const char *name, int gib, const char *class)
 }
 
 static void
-settle(StorageWorld *world)
+resource_quota_controller_settle(StorageWorld *world)
 {
     storage_world_run(world, sim_now(world->sim) + SIM_SECOND);
 }
@@ -119,7 +119,7 @@ world_with_quota(StorageWorld *world, const StorageWorldOptions *options, const 
     storage_world_class(world, "gold", "csi.test", BINDING_IMMEDIATE);
     storage_world_start(world);
     create_quota(world, spec);
-    settle(world);
+    resource_quota_controller_settle(world);
     storage_world_log(world);
 }
 
@@ -137,7 +137,7 @@ a_new_quota_is_counted_first(void **state)
     assert_int_equal(try_claim(&world, "a", 4, "gold").code, API_OK);
     assert_int_equal(try_claim(&world, "b", 4, "gold").code, API_OK);
     assert_null(stored_quota(&world)->status_hard);
-    settle(&world);
+    resource_quota_controller_settle(&world);
     assert_string_equal(storage_world_log(&world), "PUT/st other/q");
     assert_used(&world, "pods=0,requests.storage=8Gi");
     assert_true(
@@ -190,7 +190,7 @@ claims_are_charged_or_refused(void **state)
         storage_world_create(&world, storage_world_claim(&world, "first", 2, "gold"));
         create_quota(&world, spec);
         storage_world_start(&world);
-        settle(&world);
+        resource_quota_controller_settle(&world);
         ApiResponse response = try_claim(&world, "second", 2, "gold");
         assert_int_equal(response.code, cases[i].message == NULL ? API_OK : API_FORBIDDEN);
         if (cases[i].message != NULL) {
@@ -199,7 +199,8 @@ claims_are_charged_or_refused(void **state)
             assert_string_equal(response.message, message);
         }
         assert_used(&world, cases[i].used);
-        settle(&world); /* the controller agrees with what admission charged */
+        resource_quota_controller_settle(
+            &world); /* the controller agrees with what admission charged */
         assert_used(&world, cases[i].used);
         storage_world_clear(&world);
     }
@@ -222,14 +223,14 @@ only_the_controller_gives_back(void **state)
     (void)state;
     world_with_quota(&world, NULL, "{\"hard\": {\"persistentvolumeclaims\": 1}}");
     try_claim(&world, "a", 1, "gold");
-    settle(&world);
+    resource_quota_controller_settle(&world);
     storage_world_delete(&world, storage_world_claim_key(&world, "a"));
-    settle(&world);
+    resource_quota_controller_settle(&world);
     assert_used(&world, "persistentvolumeclaims=1");
     storage_world_patch(&world, storage_world_claim_key(&world, "a"), remove_protection, NULL);
     assert_null(storage_world_stored_claim(&world, "a"));
     assert_int_equal(try_claim(&world, "b", 1, "gold").code, API_FORBIDDEN);
-    settle(&world);
+    resource_quota_controller_settle(&world);
     assert_used(&world, "persistentvolumeclaims=0");
     assert_int_equal(try_claim(&world, "b", 1, "gold").code, API_OK);
     storage_world_clear(&world);
@@ -258,14 +259,14 @@ a_name_that_is_taken_is_charged(void **state)
         note.key = storage_world_intern(&world, "example.com/note");
         note.value = storage_world_intern(&world, "x");
         try_claim(&world, "a", 1, "gold");
-        settle(&world);
+        resource_quota_controller_settle(&world);
         assert_int_equal(try_claim(&world, "a", 1, "gold").code, API_EXISTS);
-        settle(&world);
+        resource_quota_controller_settle(&world);
         assert_used(&world, "persistentvolumeclaims=2");
         assert_int_equal(try_claim(&world, "a", 1, "gold").code, API_FORBIDDEN);
         storage_world_patch(&world, storage_world_claim_key(&world, "a"), storage_world_annotate,
                             &note);
-        settle(&world);
+        resource_quota_controller_settle(&world);
         assert_used(&world, cases[i].right_after_a_change ? "persistentvolumeclaims=1"
                                                           : "persistentvolumeclaims=2");
         storage_world_run(&world, sim_now(world.sim) + 301 * SIM_SECOND);
@@ -284,7 +285,7 @@ be_bound(Object *object, const void *data)
 }
 
 static gboolean
-set_request(Object *object, const void *bytes)
+resource_quota_controller_set_request(Object *object, const void *bytes)
 {
     CLAIM(object)->request_bytes = *(const int64_t *)bytes;
     return TRUE;
@@ -308,10 +309,11 @@ allow_expansion(Object *object, const void *data)
 static ApiResponse
 try_request(StorageWorld *world, const char *name, int64_t bytes)
 {
-    return commit(world, &(ApiRequest){.verb = API_PATCH,
-                                       .key = storage_world_claim_key(world, name),
-                                       .edit = set_request,
-                                       .arg = &bytes});
+    return resource_quota_controller_commit(
+        world, &(ApiRequest){.verb = API_PATCH,
+                             .key = storage_world_claim_key(world, name),
+                             .edit = resource_quota_controller_set_request,
+                             .arg = &bytes});
 }
 
 /* API-152: an expansion is charged for what it adds. API-151: what is allocated counts when less is
@@ -339,7 +341,7 @@ expansion_needs_room(void **state)
     storage_world_patch_status(&world, storage_world_claim_key(&world, "a"), set_allocated,
                                &allocated);
     assert_int_equal(try_request(&world, "a", GI(3)).code, API_OK);
-    settle(&world);
+    resource_quota_controller_settle(&world);
     assert_used(&world, "requests.storage=4Gi");
     storage_world_clear(&world);
 }
@@ -354,13 +356,13 @@ scopes_match_no_claim(void **state)
     world_with_quota(&world, NULL,
                      "{\"hard\": {\"persistentvolumeclaims\": 0}, \"scopes\": [\"Terminating\"]}");
     assert_int_equal(try_claim(&world, "a", 1, "gold").code, API_OK);
-    settle(&world);
+    resource_quota_controller_settle(&world);
     assert_used(&world, "persistentvolumeclaims=0");
     storage_world_clear(&world);
 }
 
 static gboolean
-set_class(Object *object, const void *name)
+resource_quota_controller_set_class(Object *object, const void *name)
 {
     CLAIM(object)->class_name = name;
     return TRUE;
@@ -384,11 +386,11 @@ a_class_set_later_is_charged(void **state)
         StorageWorld world;
         world_with_quota(&world, NULL, cases[i].hard);
         assert_int_equal(try_claim(&world, "a", 1, NULL).code, API_OK);
-        ApiResponse response =
-            commit(&world, &(ApiRequest){.verb = API_PATCH,
-                                         .key = storage_world_claim_key(&world, "a"),
-                                         .edit = set_class,
-                                         .arg = storage_world_intern(&world, "gold")});
+        ApiResponse response = resource_quota_controller_commit(
+            &world, &(ApiRequest){.verb = API_PATCH,
+                                  .key = storage_world_claim_key(&world, "a"),
+                                  .edit = resource_quota_controller_set_class,
+                                  .arg = storage_world_intern(&world, "gold")});
         assert_int_equal(response.code, cases[i].code);
         storage_world_clear(&world);
     }
@@ -414,7 +416,7 @@ limit_ranges_bound_the_request(void **state)
         world_with_quota(&world, NULL, "{\"hard\": {\"requests.storage\": \"5Gi\"}}");
         storage_world_create(
             &world,
-            parse(
+            resource_quota_controller_parse(
                 &world,
                 "{\"apiVersion\": \"v1\", \"kind\": \"LimitRange\", \"metadata\": {\"name\": "
                 "\"r\"}, \"spec\": {\"limits\": [{\"type\": \"Container\", \"default\": {\"cpu\": "
@@ -450,15 +452,16 @@ older_claims_are_bounded_too(void **state)
     };
     try_claim(&world, "a", 1, "gold");
     storage_world_create(&world,
-                         parse(&world, "{\"apiVersion\": \"v1\", \"kind\": \"LimitRange\", "
-                                       "\"metadata\": {\"name\": \"r\"}, \"spec\": {\"limits\": "
-                                       "[{\"type\": \"PersistentVolumeClaim\", \"min\": "
-                                       "{\"storage\": \"2Gi\"}}]}}"));
-    assert_int_equal(commit(&world, &change).code, API_FORBIDDEN);
+                         resource_quota_controller_parse(
+                             &world, "{\"apiVersion\": \"v1\", \"kind\": \"LimitRange\", "
+                                     "\"metadata\": {\"name\": \"r\"}, \"spec\": {\"limits\": "
+                                     "[{\"type\": \"PersistentVolumeClaim\", \"min\": "
+                                     "{\"storage\": \"2Gi\"}}]}}"));
+    assert_int_equal(resource_quota_controller_commit(&world, &change).code, API_FORBIDDEN);
     storage_world_patch_status(&world, change.key, be_bound, NULL);
     assert_int_equal(storage_world_stored_claim(&world, "a")->phase, CLAIM_BOUND);
     storage_world_delete(&world, change.key);
-    assert_int_equal(commit(&world, &change).code, API_OK);
+    assert_int_equal(resource_quota_controller_commit(&world, &change).code, API_OK);
     storage_world_clear(&world);
 }
 
@@ -478,7 +481,7 @@ stored_bytes(const StorageWorld *world)
 /* One random life of twelve claims under a quota; with slow requests and watches the controller is
  * behind all the time. */
 static char *
-live(uint64_t seed, gboolean polling)
+resource_quota_controller_live(uint64_t seed, gboolean polling)
 {
     StorageWorld world;
     char buffer[QUANTITY_BUFFER];
@@ -514,8 +517,8 @@ the_status_comes_right(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
-        g_autofree char *sleeping = live(seed, FALSE);
-        g_autofree char *polling = live(seed, TRUE);
+        g_autofree char *sleeping = resource_quota_controller_live(seed, FALSE);
+        g_autofree char *polling = resource_quota_controller_live(seed, TRUE);
         assert_string_equal(sleeping, polling);
     }
 }
@@ -561,7 +564,7 @@ scopes_cover_claims_by_class(void **state)
                         "{\"apiVersion\": \"v1\", \"kind\": \"ResourceQuota\", \"metadata\": "
                         "{\"name\": \"q\"}, \"spec\": ");
         g_string_append_c(text, '}');
-        g_autoptr(Object) quota = parse(&world, text->str);
+        g_autoptr(Object) quota = resource_quota_controller_parse(&world, text->str);
         const Claim claim = {.attributes_class = scope_rows[i].spec,
                              .current_attributes_class = scope_rows[i].current,
                              .modify_target = scope_rows[i].target};

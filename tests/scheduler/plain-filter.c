@@ -112,7 +112,7 @@ passes(Asked *asked)
 }
 
 static gint
-compare_texts(gconstpointer a, gconstpointer b)
+plain_filter_compare_texts(gconstpointer a, gconstpointer b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -123,13 +123,13 @@ count_reasons(GPtrArray *reasons)
 {
     g_autoptr(GPtrArray) items = g_ptr_array_new_with_free_func(g_free);
 
-    g_ptr_array_sort(reasons, compare_texts);
+    g_ptr_array_sort(reasons, plain_filter_compare_texts);
     for (unsigned i = 0, n; i < reasons->len; i += n) {
         for (n = 1; i + n < reasons->len && g_str_equal(reasons->pdata[i], reasons->pdata[i + n]);)
             n++;
         g_ptr_array_add(items, g_strdup_printf("%u %s", n, (const char *)reasons->pdata[i]));
     }
-    g_ptr_array_sort(items, compare_texts);
+    g_ptr_array_sort(items, plain_filter_compare_texts);
     g_ptr_array_add(items, NULL);
     return g_strjoinv(", ", (char **)items->pdata);
 }
@@ -203,7 +203,7 @@ find_victims(const PlainCluster *cluster, const Pod *pod, const Node *node, GPtr
 }
 
 static int
-compare_numbers(int64_t a, int64_t b)
+plain_filter_compare_numbers(int64_t a, int64_t b)
 {
     return (a > b) - (a < b);
 }
@@ -223,13 +223,15 @@ static int
 compare_victims(const GPtrArray *a, const GPtrArray *b)
 {
     const Pod *highest_of_a = a->pdata[0], *highest_of_b = b->pdata[0];
-    int order = compare_numbers(highest_of_a->spec->priority, highest_of_b->spec->priority);
+    int order =
+        plain_filter_compare_numbers(highest_of_a->spec->priority, highest_of_b->spec->priority);
 
     if (order == 0)
-        order = compare_numbers(sum_of_priorities(a), sum_of_priorities(b));
+        order = plain_filter_compare_numbers(sum_of_priorities(a), sum_of_priorities(b));
     if (order == 0)
-        order = compare_numbers(a->len, b->len);
-    return order != 0 ? order : compare_numbers(started(highest_of_b), started(highest_of_a));
+        order = plain_filter_compare_numbers(a->len, b->len);
+    return order != 0 ? order
+                      : plain_filter_compare_numbers(started(highest_of_b), started(highest_of_a));
 }
 
 static void

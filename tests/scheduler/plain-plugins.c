@@ -16,7 +16,7 @@ plain_label(const StringMap *labels, const char *key)
 }
 
 static gboolean
-list_has(const StringList *list, const char *text)
+plain_plugins_list_has(const StringList *list, const char *text)
 {
     for (unsigned i = 0; list != NULL && i < list->n_items; i++) {
         if (strcmp(list->items[i], text) == 0)
@@ -32,9 +32,9 @@ requirement_holds(const SelectRequirement *requirement, const StringMap *labels)
 
     switch (requirement->operator) {
     case SELECT_IN:
-        return value != NULL && list_has(requirement->values, value);
+        return value != NULL && plain_plugins_list_has(requirement->values, value);
     case SELECT_NOT_IN:
-        return value == NULL || !list_has(requirement->values, value);
+        return value == NULL || !plain_plugins_list_has(requirement->values, value);
     case SELECT_EXISTS:
         return value != NULL;
     case SELECT_DOES_NOT_EXIST:
@@ -138,7 +138,7 @@ plain_taint_toleration(Asked *asked)
 }
 
 static gboolean
-is_wanted(const Pod *pod, const Node *node)
+plain_plugins_is_wanted(const Pod *pod, const Node *node)
 {
     const StringMap *wanted = pod->spec->node_selector;
 
@@ -154,7 +154,7 @@ is_wanted(const Pod *pod, const Node *node)
 gboolean
 plain_node_affinity(Asked *asked)
 {
-    if (is_wanted(asked->pod, asked->node))
+    if (plain_plugins_is_wanted(asked->pod, asked->node))
         return TRUE;
     return plain_reject(asked, TRUE, "node(s) didn't match Pod's node affinity/selector");
 }
@@ -187,7 +187,7 @@ plain_resources_fit(Asked *asked)
 /* ---- PodTopologySpread ---- */
 
 static const Node *
-node_of(const PlainCluster *cluster, const Pod *pod)
+plain_plugins_node_of(const PlainCluster *cluster, const Pod *pod)
 {
     return (const Node *)plain_find(cluster->nodes, NULL, pod->node_name);
 }
@@ -201,7 +201,7 @@ is_eligible(const Pod *pod, const Node *node)
             plain_label(node->meta.labels, pod->spec->spread[i].topology_key) == NULL)
             return FALSE;
     }
-    return is_wanted(pod, node);
+    return plain_plugins_is_wanted(pod, node);
 }
 
 /* Pods that count, on eligible nodes of this domain. */
@@ -212,7 +212,7 @@ count_in_domain(const Asked *asked, const SpreadConstraint *constraint, const ch
 
     for (unsigned i = 0; i < asked->cluster->pods->len; i++) {
         const Pod *other = asked->cluster->pods->pdata[i];
-        const Node *node = node_of(asked->cluster, other);
+        const Node *node = plain_plugins_node_of(asked->cluster, other);
         if (node != NULL && is_eligible(asked->pod, node) &&
             strcmp(plain_label(node->meta.labels, constraint->topology_key), domain) == 0 &&
             strcmp(other->meta.key->namespace, asked->pod->meta.key->namespace) == 0 &&
@@ -272,7 +272,7 @@ term_is_about(const PodAffinityTerm *term, const Pod *owner, const Pod *other)
     const char *namespace = other->meta.key->namespace;
 
     return (term->namespaces == NULL ? strcmp(owner->meta.key->namespace, namespace) == 0
-                                     : list_has(term->namespaces, namespace)) &&
+                                     : plain_plugins_list_has(term->namespaces, namespace)) &&
            plain_selects(term->selector, other->meta.labels);
 }
 
@@ -290,7 +290,7 @@ wants_all_of(const Pod *pod, const Pod *other)
 static gboolean
 shares_domain(const Asked *asked, const Pod *other, const char *key)
 {
-    const Node *node = node_of(asked->cluster, other);
+    const Node *node = plain_plugins_node_of(asked->cluster, other);
     const char *domain = plain_label(plain_node_labels(asked), key);
 
     return node != NULL && domain != NULL &&
@@ -313,7 +313,7 @@ has_company(const Asked *asked)
             return FALSE;
         for (unsigned k = 0; k < asked->cluster->pods->len; k++) {
             const Pod *other = asked->cluster->pods->pdata[k];
-            const Node *node = node_of(asked->cluster, other);
+            const Node *node = plain_plugins_node_of(asked->cluster, other);
             if (node == NULL || !wants_all_of(pod, other) ||
                 plain_label(node->meta.labels, term->topology_key) == NULL)
                 continue;

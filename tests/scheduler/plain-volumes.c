@@ -18,7 +18,7 @@ n_claims(const Pod *pod)
 
 /* NULL: missing */
 static const Claim *
-claim_of(const PlainCluster *cluster, const Pod *pod, unsigned i)
+plain_volumes_claim_of(const PlainCluster *cluster, const Pod *pod, unsigned i)
 {
     return (const Claim *)plain_find(cluster->claims, pod->meta.key->namespace,
                                      pod->volumes->items[i].claim_name);
@@ -37,7 +37,7 @@ plain_text_or_empty(const char *text)
 }
 
 static const StorageClass *
-class_of(const PlainCluster *cluster, const Claim *claim)
+plain_volumes_class_of(const PlainCluster *cluster, const Claim *claim)
 {
     return (const StorageClass *)plain_find(cluster->classes, NULL,
                                             plain_text_or_empty(claim->class_name));
@@ -54,7 +54,7 @@ is_bound(const Claim *claim)
 static gboolean
 is_delayed(const PlainCluster *cluster, const Claim *claim)
 {
-    const StorageClass *class = class_of(cluster, claim);
+    const StorageClass *class = plain_volumes_class_of(cluster, claim);
 
     return !is_bound(claim) && class != NULL &&
            class->binding_mode == BINDING_WAIT_FOR_FIRST_CONSUMER &&
@@ -69,7 +69,7 @@ plain_restrictions_before(const PlainCluster *cluster, const Pod *pod)
 {
     for (unsigned i = 0; i < n_claims(pod); i++) {
         const PodVolume *volume = &pod->volumes->items[i];
-        if (!volume->ephemeral && claim_of(cluster, pod, i) == NULL)
+        if (!volume->ephemeral && plain_volumes_claim_of(cluster, pod, i) == NULL)
             return g_strdup_printf("persistentvolumeclaim \"%s\" not found", volume->claim_name);
     }
     return NULL;
@@ -91,7 +91,7 @@ is_owned_by(const Claim *claim, const Pod *pod)
 static char *
 claim_before(const PlainCluster *cluster, const Pod *pod, unsigned i)
 {
-    const Claim *claim = claim_of(cluster, pod, i);
+    const Claim *claim = plain_volumes_claim_of(cluster, pod, i);
     const char *name = pod->volumes->items[i].claim_name, *namespace = pod->meta.key->namespace;
 
     if (claim == NULL && pod->volumes->items[i].ephemeral)
@@ -121,7 +121,7 @@ plain_binding_before(const PlainCluster *cluster, const Pod *pod)
             return why;
     }
     for (unsigned i = 0; i < n_claims(pod); i++) {
-        const Claim *claim = claim_of(cluster, pod, i);
+        const Claim *claim = plain_volumes_claim_of(cluster, pod, i);
         if (!is_bound(claim) && !is_delayed(cluster, claim))
             return g_strdup("pod has unbound immediate PersistentVolumeClaims");
     }
@@ -133,7 +133,7 @@ char *
 plain_zone_before(const PlainCluster *cluster, const Pod *pod)
 {
     for (unsigned i = 0; i < n_claims(pod); i++) {
-        const Claim *claim = claim_of(cluster, pod, i);
+        const Claim *claim = plain_volumes_claim_of(cluster, pod, i);
         if (!pod->volumes->items[i].ephemeral && is_bound(claim) &&
             volume_named(cluster, claim->volume_name) == NULL)
             return g_strdup_printf("persistentvolume \"%s\" not found", claim->volume_name);
@@ -159,7 +159,7 @@ gboolean
 plain_volume_restrictions(Asked *asked)
 {
     for (unsigned i = 0; i < n_claims(asked->pod); i++) {
-        const Claim *claim = claim_of(asked->cluster, asked->pod, i);
+        const Claim *claim = plain_volumes_claim_of(asked->cluster, asked->pod, i);
         if (asked->pod->volumes->items[i].ephemeral || (claim->access_modes & ACCESS_RWOP) == 0)
             continue;
         for (unsigned k = 0; k < asked->cluster->pods->len; k++) {
@@ -175,11 +175,11 @@ plain_volume_restrictions(Asked *asked)
 
 /* VF-5: "driver/handle"; (owned) NULL: not counted. @driver: (out): interned */
 static char *
-volume_name(const PlainCluster *cluster, const Claim *claim, const char **driver)
+plain_volumes_volume_name(const PlainCluster *cluster, const Claim *claim, const char **driver)
 {
     const char *name = claim == NULL ? "" : plain_text_or_empty(claim->volume_name);
     const Volume *volume = name[0] == '\0' ? NULL : volume_named(cluster, name);
-    const StorageClass *class = claim == NULL ? NULL : class_of(cluster, claim);
+    const StorageClass *class = claim == NULL ? NULL : plain_volumes_class_of(cluster, claim);
 
     if (volume != NULL) {
         *driver = volume->source == NULL ? NULL : volume->source->driver;
@@ -197,7 +197,8 @@ add_volume_names(const PlainCluster *cluster, const Pod *pod, GHashTable *names)
 {
     for (unsigned i = 0; i < n_claims(pod); i++) {
         const char *driver;
-        char *name = volume_name(cluster, claim_of(cluster, pod, i), &driver);
+        char *name =
+            plain_volumes_volume_name(cluster, plain_volumes_claim_of(cluster, pod, i), &driver);
         if (name != NULL)
             g_hash_table_insert(names, name, (void *)driver);
     }
@@ -325,7 +326,7 @@ match(const PlainCluster *cluster, const Claim *claim, const Node *node, const G
 static gboolean
 has_capacity(const PlainCluster *cluster, const Claim *claim, const Node *node)
 {
-    const StorageClass *class = class_of(cluster, claim);
+    const StorageClass *class = plain_volumes_class_of(cluster, claim);
     const CsiDriverObject *driver =
         (const CsiDriverObject *)plain_find(cluster->drivers, NULL, class->provisioner);
 
@@ -347,9 +348,9 @@ has_capacity(const PlainCluster *cluster, const Claim *claim, const Node *node)
 
 /* VB-50. NULL: it can be made */
 static const char *
-provision(const PlainCluster *cluster, const Claim *claim, const Node *node)
+plain_volumes_provision(const PlainCluster *cluster, const Claim *claim, const Node *node)
 {
-    const StorageClass *class = class_of(cluster, claim);
+    const StorageClass *class = plain_volumes_class_of(cluster, claim);
     const char *provisioner = plain_text_or_empty(class->provisioner);
 
     if (provisioner[0] == '\0' || strcmp(provisioner, "kubernetes.io/no-provisioner") == 0)
@@ -368,7 +369,7 @@ delayed_claims(const PlainCluster *cluster, const Pod *pod)
     GPtrArray *sorted = g_ptr_array_new();
 
     for (unsigned i = 0; i < n_claims(pod); i++) {
-        const Claim *claim = claim_of(cluster, pod, i);
+        const Claim *claim = plain_volumes_claim_of(cluster, pod, i);
         unsigned at = 0;
         if (is_bound(claim))
             continue;
@@ -391,7 +392,7 @@ static void
 add_selected(const PlainCluster *cluster, const Pod *pod, GPtrArray *claims)
 {
     for (unsigned i = 0; i < n_claims(pod); i++) {
-        const Claim *claim = claim_of(cluster, pod, i);
+        const Claim *claim = plain_volumes_claim_of(cluster, pod, i);
         if (!is_bound(claim) && selected_node(claim) != NULL)
             g_ptr_array_add(claims, (void *)claim);
     }
@@ -425,7 +426,7 @@ find_volumes(const PlainCluster *cluster,
         g_ptr_array_add(chosen, volume == NULL ? (void *)claim : (void *)volume);
     }
     for (unsigned i = 0; i < to_provision->len; i++) {
-        const char *why = provision(cluster, to_provision->pdata[i], node);
+        const char *why = plain_volumes_provision(cluster, to_provision->pdata[i], node);
         if (why != NULL)
             return why;
     }
@@ -441,7 +442,7 @@ plain_volume_binding(Asked *asked)
     const char *bound_conflict = NULL;
 
     for (unsigned i = 0; i < n_claims(asked->pod) && bound_conflict == NULL; i++) {
-        const Claim *claim = claim_of(asked->cluster, asked->pod, i);
+        const Claim *claim = plain_volumes_claim_of(asked->cluster, asked->pod, i);
         const Volume *volume =
             is_bound(claim) ? volume_named(asked->cluster, claim->volume_name) : NULL;
         if (is_bound(claim) && volume == NULL)
@@ -468,7 +469,7 @@ plain_choices(const PlainCluster *cluster, const Pod *pod, const Node *node)
 
     find_volumes(cluster, pod, sorted, node, chosen);
     for (unsigned i = 0; i < n_claims(pod); i++) {
-        const Claim *claim = claim_of(cluster, pod, i);
+        const Claim *claim = plain_volumes_claim_of(cluster, pod, i);
         for (unsigned k = 0; k < sorted->len; k++) {
             if (sorted->pdata[k] == claim)
                 g_string_append_printf(text, "%s=%s ", claim->meta.key->name,
@@ -529,7 +530,7 @@ plain_volume_zone(Asked *asked)
     for (unsigned i = 0; i < G_N_ELEMENTS(keys); i++)
         has_zone = has_zone || plain_label(plain_node_labels(asked), keys[i]) != NULL;
     for (unsigned i = 0; has_zone && i < n_claims(asked->pod); i++) {
-        const Claim *claim = claim_of(asked->cluster, asked->pod, i);
+        const Claim *claim = plain_volumes_claim_of(asked->cluster, asked->pod, i);
         if (asked->pod->volumes->items[i].ephemeral || !is_bound(claim))
             continue;
         const Volume *volume = volume_named(asked->cluster, claim->volume_name);

@@ -23,7 +23,7 @@ random_one_in(RandomWorld *self, unsigned n)
 }
 
 static const char *
-intern(RandomWorld *self, const char *text)
+random_world_intern(RandomWorld *self, const char *text)
 {
     return storage_world_intern(&self->base, text);
 }
@@ -35,7 +35,7 @@ one_of(RandomWorld *self, const char *words)
     g_auto(GStrv) list = g_strsplit(words, " ", -1);
     const char *word = list[random_below(self, g_strv_length(list))];
 
-    return strcmp(word, "-") == 0 ? NULL : intern(self, word);
+    return strcmp(word, "-") == 0 ? NULL : random_world_intern(self, word);
 }
 
 static const char *
@@ -45,17 +45,17 @@ numbered(RandomWorld *self, const char *prefix, unsigned number)
 }
 
 static void
-set_label(RandomWorld *self, void *object, const char *key, const char *value)
+random_world_set_label(RandomWorld *self, void *object, const char *key, const char *value)
 {
     if (value != NULL)
-        object_set_label(object, intern(self, key), value);
+        object_set_label(object, random_world_intern(self, key), value);
 }
 
 static SelectRequirement
 requirement(RandomWorld *self, const char *key, SelectOperator operator, const char * value)
 {
     return (SelectRequirement){
-        .key = intern(self, key),
+        .key = random_world_intern(self, key),
         .operator= operator,
         .values = value == NULL ? NULL : string_list_new(&value, 1),
     };
@@ -102,16 +102,16 @@ random_node_selector(RandomWorld *self)
 /* ---- What there is from the start: classes, drivers, capacities, volumes, claims ---- */
 
 static void
-add_class(RandomWorld *self,
-          const char *name,
-          const char *provisioner,
-          BindingMode mode,
-          gboolean is_narrow)
+random_world_add_class(RandomWorld *self,
+                       const char *name,
+                       const char *provisioner,
+                       BindingMode mode,
+                       gboolean is_narrow)
 {
     StorageClass *class =
         STORAGE_CLASS(object_new(objects_key(self->base.objects, KIND_STORAGE_CLASS, NULL, name)));
 
-    class->provisioner = intern(self, provisioner);
+    class->provisioner = random_world_intern(self, provisioner);
     class->binding_mode = mode;
     if (is_narrow) {
         NodeSelectorTerm term = {.expressions = selector_of(self, ZONE, one_of(self, "a b"))};
@@ -123,11 +123,12 @@ add_class(RandomWorld *self,
 static void
 add_classes(RandomWorld *self)
 {
-    add_class(self, "now", "csi.a", BINDING_IMMEDIATE, FALSE);
-    add_class(self, "late", "csi.a", BINDING_WAIT_FOR_FIRST_CONSUMER, FALSE);
-    add_class(self, "narrow", "csi.b", BINDING_WAIT_FOR_FIRST_CONSUMER, TRUE);
-    add_class(self, "local", PROVISIONER_NONE, BINDING_WAIT_FOR_FIRST_CONSUMER, FALSE);
-    add_class(self, "old", "kubernetes.io/some-disk", BINDING_WAIT_FOR_FIRST_CONSUMER, FALSE);
+    random_world_add_class(self, "now", "csi.a", BINDING_IMMEDIATE, FALSE);
+    random_world_add_class(self, "late", "csi.a", BINDING_WAIT_FOR_FIRST_CONSUMER, FALSE);
+    random_world_add_class(self, "narrow", "csi.b", BINDING_WAIT_FOR_FIRST_CONSUMER, TRUE);
+    random_world_add_class(self, "local", PROVISIONER_NONE, BINDING_WAIT_FOR_FIRST_CONSUMER, FALSE);
+    random_world_add_class(self, "old", "kubernetes.io/some-disk", BINDING_WAIT_FOR_FIRST_CONSUMER,
+                           FALSE);
 }
 
 static void
@@ -165,7 +166,7 @@ random_volume(RandomWorld *self, const char *name)
     if (!random_one_in(self, 3))
         volume->node_affinity = random_node_selector(self);
     if (random_one_in(self, 3))
-        set_label(self, volume, ZONE, one_of(self, "a b a__b a__"));
+        random_world_set_label(self, volume, ZONE, one_of(self, "a b a__b a__"));
     volume->source->driver = one_of(self, "csi.a csi.b -");
     volume->access_modes = ACCESS_RWO | (random_one_in(self, 2) ? ACCESS_RWOP : 0);
     volume->volume_mode = random_one_in(self, 10) ? VOLUME_BLOCK : VOLUME_FILESYSTEM;
@@ -206,9 +207,10 @@ add_volume_of_claim(RandomWorld *self, const Claim *claim, gboolean names)
 }
 
 static void
-annotate(RandomWorld *self, Claim *claim, const char *key, const char *value)
+random_world_annotate(RandomWorld *self, Claim *claim, const char *key, const char *value)
 {
-    object_set_annotation(&claim->meta, intern(self, key), intern(self, value));
+    object_set_annotation(&claim->meta, random_world_intern(self, key),
+                          random_world_intern(self, value));
 }
 
 /* How far a claim is. Returns: whether it names a volume that is there */
@@ -231,14 +233,15 @@ draw_state(RandomWorld *self, Claim *claim)
         return FALSE;
     case 3:
     case 4:
-        annotate(self, claim, ANNOTATION_SELECTED_NODE, numbered(self, "n", random_below(self, 8)));
+        random_world_annotate(self, claim, ANNOTATION_SELECTED_NODE,
+                              numbered(self, "n", random_below(self, 8)));
         return FALSE;
     case 5:
     case 6:
     case 7:
     case 8:
     case 9: /* bound, but the volume may have gone */
-        annotate(self, claim, ANNOTATION_BIND_COMPLETED, "yes");
+        random_world_annotate(self, claim, ANNOTATION_BIND_COMPLETED, "yes");
         claim->phase = CLAIM_BOUND;
         claim->volume_name = volume_name;
         return !random_one_in(self, 12);
@@ -321,7 +324,8 @@ draw_terms(RandomWorld *self, PodSpec *spec)
         term->selector = random_one_in(self, 3)
                              ? selector_of(self, "tier", one_of(self, "front back"))
                              : selector_of(self, "app", one_of(self, "x y"));
-        term->topology_key = random_one_in(self, 2) ? intern(self, ZONE) : intern(self, HOSTNAME);
+        term->topology_key = random_one_in(self, 2) ? random_world_intern(self, ZONE)
+                                                    : random_world_intern(self, HOSTNAME);
         term->anti = !random_one_in(self, 2);
         term->weight = random_one_in(self, 4) ? 10 : 0;
         term->namespaces = random_one_in(self, 4) ? string_list_new(&namespace, 1) : NULL;
@@ -340,7 +344,8 @@ draw_spread(RandomWorld *self, PodSpec *spec)
     for (unsigned i = 0; i < n; i++) {
         spec->spread[i] = (SpreadConstraint){
             .selector = selector_of(self, "app", one_of(self, "x y")),
-            .topology_key = random_one_in(self, 2) ? intern(self, ZONE) : intern(self, HOSTNAME),
+            .topology_key = random_one_in(self, 2) ? random_world_intern(self, ZONE)
+                                                   : random_world_intern(self, HOSTNAME),
             .max_skew = 1 + (int32_t)random_below(self, 2),
             .min_domains = (int32_t)random_below(self, 4),
             .do_not_schedule = !random_one_in(self, 3),
@@ -364,7 +369,7 @@ name_nodes(RandomWorld *self, NodeSelector *selector)
 static void
 draw_tolerations(RandomWorld *self, PodSpec *spec)
 {
-    Toleration toleration = {.key = intern(self, "k"),
+    Toleration toleration = {.key = random_world_intern(self, "k"),
                              .value = one_of(self, "v w"),
                              .exists = random_one_in(self, 2),
                              .effect = random_one_in(self, 2) ? -1 : TAINT_NO_SCHEDULE,
@@ -373,7 +378,7 @@ draw_tolerations(RandomWorld *self, PodSpec *spec)
     if (!random_one_in(self, 4))
         return;
     if (random_one_in(self, 4)) {
-        toleration.key = intern(self, "");
+        toleration.key = random_world_intern(self, "");
         toleration.exists = TRUE;
     }
     spec->tolerations = tolerations_new(&toleration, 1);
@@ -389,8 +394,8 @@ random_pod(RandomWorld *self)
     PodSpec *spec = pod->spec = pod->spec == NULL ? pod_spec_new() : pod->spec;
 
     pod->meta.uid = objects_uid(self->base.objects, key, 1);
-    set_label(self, pod, "app", one_of(self, "x y -"));
-    set_label(self, pod, "tier", one_of(self, "front back -"));
+    random_world_set_label(self, pod, "app", one_of(self, "x y -"));
+    random_world_set_label(self, pod, "tier", one_of(self, "front back -"));
     spec->n_containers = 1;
     spec->priority = self->has_priorities ? (int32_t)random_below(self, 3) * 100 : 0;
     spec->preemption_policy = random_one_in(self, 10) ? PREEMPT_NEVER : PREEMPT_LOWER_PRIORITY;
@@ -403,7 +408,7 @@ random_pod(RandomWorld *self)
     if (spec->required_nodes != NULL && random_one_in(self, 3))
         name_nodes(self, spec->required_nodes);
     if (random_one_in(self, 10)) {
-        StringPair pair = {intern(self, "disk"), one_of(self, "ssd hdd")};
+        StringPair pair = {random_world_intern(self, "disk"), one_of(self, "ssd hdd")};
         spec->node_selector = string_map_new(&pair, 1);
     }
     draw_tolerations(self, spec);
@@ -419,7 +424,7 @@ random_pod(RandomWorld *self)
 static void
 draw_node(RandomWorld *self, Node *node)
 {
-    const Taint taint = {.key = intern(self, "k"),
+    const Taint taint = {.key = random_world_intern(self, "k"),
                          .value = one_of(self, "v w -"),
                          .effect = random_one_in(self, 3) ? TAINT_NO_EXECUTE : TAINT_NO_SCHEDULE,
                          .added_at = TIME_UNSET};
@@ -433,7 +438,7 @@ draw_node(RandomWorld *self, Node *node)
     g_clear_pointer(&node->taints, taints_unref);
     if (random_one_in(self, 8))
         node->taints = taints_new(&taint, 1);
-    object_set_label(&node->meta, intern(self, "disk"), one_of(self, "ssd hdd -"));
+    object_set_label(&node->meta, random_world_intern(self, "disk"), one_of(self, "ssd hdd -"));
 }
 
 static void
@@ -445,14 +450,14 @@ put_node(RandomWorld *self, Node *node)
 }
 
 static void
-add_node(RandomWorld *self)
+random_world_add_node(RandomWorld *self)
 {
     const char *name = numbered(self, "n", self->n_nodes++);
     Node *node = NODE(object_new(objects_key(self->base.objects, KIND_NODE, NULL, name)));
 
     if (!random_one_in(self, 20))
-        set_label(self, node, HOSTNAME, name);
-    set_label(self, node, ZONE, one_of(self, "a a b b c -"));
+        random_world_set_label(self, node, HOSTNAME, name);
+    random_world_set_label(self, node, ZONE, one_of(self, "a a b b c -"));
     draw_node(self, node);
     put_node(self, node);
 }
@@ -464,7 +469,7 @@ random_any_of(RandomWorld *self, const GPtrArray *objects)
 }
 
 static void
-change_node(RandomWorld *self)
+random_world_change_node(RandomWorld *self)
 {
     const Object *before = random_any_of(self, self->plain.nodes);
 
@@ -473,7 +478,7 @@ change_node(RandomWorld *self)
     Node *node = NODE(object_edit(before));
     draw_node(self, node);
     if (random_one_in(self, 3))
-        object_set_label(&node->meta, intern(self, ZONE), one_of(self, "a b c"));
+        object_set_label(&node->meta, random_world_intern(self, ZONE), one_of(self, "a b c"));
     put_node(self, node);
 }
 
@@ -494,8 +499,10 @@ set_limits(RandomWorld *self)
 {
     const Object *node = random_any_of(self, self->plain.nodes);
     CsiNodeDriver drivers[2] = {
-        {.name = intern(self, "csi.a"), .allocatable_count = (int32_t)random_below(self, 4) - 1},
-        {.name = intern(self, "csi.b"), .allocatable_count = (int32_t)random_below(self, 4) - 1},
+        {.name = random_world_intern(self, "csi.a"),
+         .allocatable_count = (int32_t)random_below(self, 4) - 1},
+        {.name = random_world_intern(self, "csi.b"),
+         .allocatable_count = (int32_t)random_below(self, 4) - 1},
     };
 
     if (node == NULL)
@@ -527,7 +534,7 @@ attach(RandomWorld *self)
 }
 
 static void
-detach(RandomWorld *self)
+random_world_detach(RandomWorld *self)
 {
     const Object *attachment = random_any_of(self, self->plain.attachments);
 
@@ -587,13 +594,13 @@ change_pod(RandomWorld *self)
     if (random_one_in(self, 2))
         pod->deleted_at = 0;
     else
-        object_set_label(pod, intern(self, "app"), one_of(self, "x y"));
+        object_set_label(pod, random_world_intern(self, "app"), one_of(self, "x y"));
     scheduler_cache_add_pod(self->cache, POD(pod), POD(pod)->node_name, NULL);
     plain_put(self->plain.pods, pod);
 }
 
 static void
-nothing(RandomWorld *self)
+random_world_nothing(RandomWorld *self)
 {
     (void)self;
 }
@@ -602,8 +609,18 @@ void
 random_change_something(RandomWorld *self)
 {
     static void (*const changes[])(RandomWorld *) = {
-        nothing,    nothing, change_node, add_node,      remove_node, set_limits,
-        set_limits, attach,  detach,      place_new_pod, remove_pod,  change_pod,
+        random_world_nothing,
+        random_world_nothing,
+        random_world_change_node,
+        random_world_add_node,
+        remove_node,
+        set_limits,
+        set_limits,
+        attach,
+        random_world_detach,
+        place_new_pod,
+        remove_pod,
+        change_pod,
     };
 
     changes[random_below(self, G_N_ELEMENTS(changes))](self);
@@ -612,7 +629,7 @@ random_change_something(RandomWorld *self)
 /* ---- A cluster ---- */
 
 static void
-begin(RandomWorld *self)
+random_world_begin(RandomWorld *self)
 {
     ProcessOptions options = {self->base.sim, self->base.objects, self->base.api,
                               &self->base.timing, "kube-scheduler"};
@@ -655,10 +672,10 @@ random_world_init(RandomWorld *self, guint32 seed)
         add_free_volume(self);
     for (unsigned i = 4 + random_below(self, self->has_priorities ? 24 : 12); i > 0; i--)
         g_ptr_array_add(self->waiting, random_pod(self));
-    begin(self);
+    random_world_begin(self);
     for (unsigned i = self->is_large ? 100 + random_below(self, 60) : random_below(self, 12); i > 0;
          i--) {
-        add_node(self);
+        random_world_add_node(self);
         if (random_one_in(self, 2))
             set_limits(self);
     }

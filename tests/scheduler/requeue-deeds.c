@@ -299,7 +299,7 @@ csi_node_comes(StorageWorld *world)
 
 /* As a kubelet ends a pod's life. */
 static void
-end_pod(StorageWorld *world, const char *name)
+requeue_deeds_end_pod(StorageWorld *world, const char *name)
 {
     ApiRequest request = {
         .verb = API_DELETE, .key = pod_key(world, name), .grace_s = 0, .client = "test"};
@@ -312,13 +312,13 @@ end_pod(StorageWorld *world, const char *name)
 void
 other_pod_goes(StorageWorld *world)
 {
-    end_pod(world, "other");
+    requeue_deeds_end_pod(world, "other");
 }
 
 void
 plain_pod_goes(StorageWorld *world)
 {
-    end_pod(world, "plain");
+    requeue_deeds_end_pod(world, "plain");
 }
 
 void

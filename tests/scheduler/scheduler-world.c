@@ -201,7 +201,7 @@ start_attach_limit(StorageWorld *world)
 }
 
 gboolean
-story_is_told(const Story *story, gboolean polling)
+story_is_told(const SchedulerStory *story, gboolean polling)
 {
     StorageWorld world;
 

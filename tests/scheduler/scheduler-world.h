@@ -49,7 +49,7 @@ typedef struct {
     void (*tell)(StorageWorld *world); /* ends at 10 s or later */
     const char *log;                   /* NULL: no matter */
     const char *failure;               /* the last message of FailedScheduling; NULL: no matter */
-} Story;
+} SchedulerStory;
 
 /* Returns: whether it ended as it should; else it has been printed */
-gboolean story_is_told(const Story *story, gboolean polling);
+gboolean story_is_told(const SchedulerStory *story, gboolean polling);

@@ -18,11 +18,11 @@ const ModelClass *const model_classes[] = {NULL};
 typedef struct {
     const char *title; /* begins with the case's id */
     void (*tell)(StorageWorld *world, Process *process);
-} Story;
+} AssumeCacheStory;
 
 /* The scheduler's handlers call it first of all. */
 static void
-observe(void *cache, const Object *before, const Object *after)
+scheduler_assume_cache_observe(void *cache, const Object *before, const Object *after)
 {
     assume_cache_observe(cache, before, after);
 }
@@ -33,7 +33,7 @@ cache_of_story(Process *process, ObjectKind kind, const char *name)
     Informer *informer = process_informer(process, kind, NULL);
     AssumeCache *cache = assume_cache_new(informer, name);
 
-    informer_add_handler(informer, observe, cache);
+    informer_add_handler(informer, scheduler_assume_cache_observe, cache);
     return cache;
 }
 
@@ -55,7 +55,7 @@ assumed_copy(StorageWorld *world, const Object *object)
 }
 
 static void
-assume(AssumeCache *cache, const Object *object)
+scheduler_assume_cache_assume(AssumeCache *cache, const Object *object)
 {
     g_autofree char *why = assume_cache_assume(cache, object);
 
@@ -72,7 +72,7 @@ update_of_the_same_version(StorageWorld *world, Process *process)
 
     let_informers_see(world);
     g_autoptr(Object) copy = assumed_copy(world, claim);
-    assume(cache, copy);
+    scheduler_assume_cache_assume(cache, copy);
     assume_cache_observe(cache, claim, claim);
     assert_ptr_equal(assume_cache_get(cache, claim->key), copy);
     assert_ptr_equal(assume_cache_api(cache, claim->key), claim);
@@ -140,7 +140,7 @@ restored(StorageWorld *world, AssumeCache *cache, const Object *object)
 
     assume_cache_restore(cache, object->key);
     assert_ptr_equal(assume_cache_get(cache, object->key), object);
-    assume(cache, copy);
+    scheduler_assume_cache_assume(cache, copy);
     assert_ptr_equal(assume_cache_get(cache, object->key), copy);
     assume_cache_restore(cache, object->key);
     assert_ptr_equal(assume_cache_get(cache, object->key), object);
@@ -172,7 +172,7 @@ claim_is_restored(StorageWorld *world, Process *process)
     restored(world, cache, claim);
 }
 
-static const Story stories[] = {
+static const AssumeCacheStory stories[] = {
     {"vb-AssumeUpdatePVCCache-01 an update of the same version", update_of_the_same_version},
     {"vb-BasicPVCache-01 volumes come, change and go",           volumes_come_change_and_go},
     {"vb-RestorePV-01 an assumed volume is taken back",          volume_is_restored        },
@@ -180,9 +180,9 @@ static const Story stories[] = {
 };
 
 static void
-tell_story(void **state)
+assume_cache_tell_story(void **state)
 {
-    const Story *story = *state;
+    const AssumeCacheStory *story = *state;
     StorageWorld world;
 
     storage_world_init(&world, NULL);
@@ -200,7 +200,7 @@ main(void)
 
     for (unsigned i = 0; i < G_N_ELEMENTS(stories); i++)
         tests[i] = (struct CMUnitTest){.name = stories[i].title,
-                                       .test_func = tell_story,
+                                       .test_func = assume_cache_tell_story,
                                        .initial_state = (void *)&stories[i]};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -106,7 +106,7 @@ resource_scores(void **state)
 /* ---- Cycles over a small world ---- */
 
 static void
-set_label(CycleWorld *self, void *object, const char *key, const char *value)
+cycle_set_label(CycleWorld *self, void *object, const char *key, const char *value)
 {
     object_set_label(object, storage_world_intern(&self->base, key),
                      storage_world_intern(&self->base, value));
@@ -118,14 +118,14 @@ new_node(CycleWorld *self, const char *name, const char *zone)
     Node *node = NODE(object_new(objects_key(self->base.objects, KIND_NODE, NULL, name)));
 
     node->allocatable = (NodeResources){.cpu_milli = 4000, .memory_bytes = 8 * GIB, .pods = 110};
-    set_label(self, node, "kubernetes.io/hostname", name);
+    cycle_set_label(self, node, "kubernetes.io/hostname", name);
     if (zone != NULL)
-        set_label(self, node, "topology.kubernetes.io/zone", zone);
+        cycle_set_label(self, node, "topology.kubernetes.io/zone", zone);
     return node;
 }
 
 static void
-add_node(CycleWorld *self, const char *name, const char *zone)
+cycle_add_node(CycleWorld *self, const char *name, const char *zone)
 {
     storage_world_import(&self->base,
                          new_node(self, name, zone)); /* ready to take pods: as a new one it would
@@ -134,7 +134,7 @@ add_node(CycleWorld *self, const char *name, const char *zone)
 
 /* A pod with these claims, "c1 c2". */
 static Pod *
-new_pod(CycleWorld *self, const char *name, const char *claims)
+cycle_new_pod(CycleWorld *self, const char *name, const char *claims)
 {
     Pod *pod = storage_world_pod(&self->base, name, NULL, NULL);
     g_auto(GStrv) names = g_strsplit(claims, " ", -1);
@@ -179,9 +179,9 @@ typedef struct {
     const char *title, *provisioner;
     int first_gib, second_gib; /* of the claims; 0: no second */
     const char *outcome;
-} MatchCase;
+} CycleMatchCase;
 
-static const MatchCase match_cases[] = {
+static const CycleMatchCase match_cases[] = {
     {"VB-V1 sorted by size",        PROVISIONER_NONE, 8,  4,  "c2=a c1=b"  },
     {"VB-V1 two of a size",         PROVISIONER_NONE, 6,  6,  "c1=b c2=c"  },
     {"VB-V1 too large",             PROVISIONER_NONE, 11, 0,  NO_VOLUMES   },
@@ -205,11 +205,11 @@ claims_are_matched(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(match_cases); i++) {
-        const MatchCase *row = &match_cases[i];
+        const CycleMatchCase *row = &match_cases[i];
         CycleWorld world;
 
         cycle_world_init(&world);
-        add_node(&world, "n", "a");
+        cycle_add_node(&world, "n", "a");
         storage_world_class(&world.base, "late", row->provisioner, BINDING_WAIT_FOR_FIRST_CONSUMER);
         add_available_volume(&world, "c", 10);
         add_available_volume(&world, "b", 10);
@@ -220,7 +220,7 @@ claims_are_matched(void **state)
             storage_world_create(&world.base,
                                  storage_world_claim(&world.base, "c2", row->second_gib, "late"));
         cycle_world_start(&world);
-        Pod *pod = new_pod(&world, "p", row->second_gib > 0 ? "c1 c2" : "c1");
+        Pod *pod = cycle_new_pod(&world, "p", row->second_gib > 0 ? "c1 c2" : "c1");
         g_autofree char *text = outcome(&world, pod);
         if (strcmp(text, row->outcome) != 0)
             fail_msg("%s: %s", row->title, text);
@@ -239,7 +239,7 @@ attributes_are_matched(void **state)
         CycleWorld world;
 
         cycle_world_init(&world);
-        add_node(&world, "n", "a");
+        cycle_add_node(&world, "n", "a");
         storage_world_class(&world.base, "late", PROVISIONER_NONE, BINDING_WAIT_FOR_FIRST_CONSUMER);
         Volume *gold = storage_world_volume(&world.base, "gold", 10, "late");
         Claim *claim = storage_world_claim(&world.base, "c1", 4, "late");
@@ -251,7 +251,7 @@ attributes_are_matched(void **state)
         storage_world_import(&world.base, claim);
         cycle_world_start(&world);
         world.view.attributes_classes = on;
-        Pod *pod = new_pod(&world, "p", "c1");
+        Pod *pod = cycle_new_pod(&world, "p", "c1");
         g_autofree char *text = outcome(&world, pod);
         if (on)
             assert_string_equal(text, "c1=gold");
@@ -310,7 +310,7 @@ capacity_is_checked(void **state)
         CycleWorld world;
 
         cycle_world_init(&world);
-        add_node(&world, "n", row->node_zone);
+        cycle_add_node(&world, "n", row->node_zone);
         storage_world_class(&world.base, "late", "csi.test", BINDING_WAIT_FOR_FIRST_CONSUMER);
         CsiDriverObject *driver = CSI_DRIVER_OBJECT(
             object_new(objects_key(world.base.objects, KIND_CSI_DRIVER, NULL, "csi.test")));
@@ -320,7 +320,7 @@ capacity_is_checked(void **state)
             add_capacity(&world, row->capacity_zone);
         storage_world_create(&world.base, storage_world_claim(&world.base, "c1", row->gib, "late"));
         cycle_world_start(&world);
-        Pod *pod = new_pod(&world, "p", "c1");
+        Pod *pod = cycle_new_pod(&world, "p", "c1");
         g_autofree char *text = outcome(&world, pod);
         if (strcmp(text, row->outcome) != 0)
             fail_msg("%s: %s", row->title, text);
@@ -351,7 +351,7 @@ missing_drivers_keep_pods_away(void **state)
         CycleWorld world;
 
         cycle_world_init(&world);
-        add_node(&world, "n", "a");
+        cycle_add_node(&world, "n", "a");
         storage_world_class(&world.base, "late", "csi.test", BINDING_WAIT_FOR_FIRST_CONSUMER);
         if (cases[i].has_object) {
             CsiDriverObject *driver = CSI_DRIVER_OBJECT(
@@ -363,7 +363,7 @@ missing_drivers_keep_pods_away(void **state)
         cycle_world_start(&world);
         world.view.scales_limits = cases[i].has_gate;
         world.view.minor = cases[i].minor;
-        Pod *pod = new_pod(&world, "p", "c1");
+        Pod *pod = cycle_new_pod(&world, "p", "c1");
         g_autofree char *text = outcome(&world, pod);
         assert_string_equal(
             text,
@@ -396,7 +396,7 @@ zones_of_volumes(void **state)
         CycleWorld world;
 
         cycle_world_init(&world);
-        add_node(&world, "n", cases[i].node_zone);
+        cycle_add_node(&world, "n", cases[i].node_zone);
         Claim *claim = storage_world_claim(&world.base, "c1", 5, "");
         claim->volume_name = storage_world_intern(&world.base, "v");
         object_set_annotation(&claim->meta,
@@ -404,10 +404,10 @@ zones_of_volumes(void **state)
                               storage_world_intern(&world.base, "yes"));
         storage_world_create(&world.base, claim);
         Volume *volume = storage_world_volume(&world.base, "v", 5, "");
-        set_label(&world, volume, "topology.kubernetes.io/zone", "a__ b");
+        cycle_set_label(&world, volume, "topology.kubernetes.io/zone", "a__ b");
         storage_world_create(&world.base, volume);
         cycle_world_start(&world);
-        Pod *pod = new_pod(&world, "p", "c1");
+        Pod *pod = cycle_new_pod(&world, "p", "c1");
         g_autofree char *text = outcome(&world, pod);
         assert_string_equal(
             text,
@@ -460,10 +460,10 @@ typedef struct {
 static Pod *
 spread_pod(CycleWorld *world, const SpreadCase *row, StatefulSet *set, const Object *owner)
 {
-    Pod *pod = new_pod(world, "web-0", "");
+    Pod *pod = cycle_new_pod(world, "web-0", "");
 
-    set_label(world, pod, "app", "web");
-    set_label(world, pod, "tier", "front");
+    cycle_set_label(world, pod, "app", "web");
+    cycle_set_label(world, pod, "tier", "front");
     if (owner != NULL)
         object_set_owner(&pod->meta, owner, TRUE, TRUE);
     if (row->says_so) {
@@ -497,8 +497,8 @@ spread_case(const SpreadCase *row)
     CycleWorld world;
 
     cycle_world_init(&world);
-    add_node(&world, "a", "a");
-    add_node(&world, "b", "b");
+    cycle_add_node(&world, "a", "a");
+    cycle_add_node(&world, "b", "b");
     StatefulSet *set = new_set(&world);
     const Object *owner = spread_owner(&world, row->owner, set);
     create_service(&world, "elsewhere", "web", "app=web");
@@ -518,8 +518,8 @@ spread_case(const SpreadCase *row)
         assert_int_equal(zones->max_skew, 5);
         assert_false(nodes->do_not_schedule || zones->do_not_schedule);
         assert_true(nodes->matches_itself && zones->matches_itself);
-        Pod *other = new_pod(&world, "other", "");
-        set_label(&world, other, "app", "web");
+        Pod *other = cycle_new_pod(&world, "other", "");
+        cycle_set_label(&world, other, "app", "web");
         assert_int_equal(pod_counter_counts_pod(nodes->counter, other), row->counts_any_web);
         object_unref(&other->meta);
     }
@@ -566,14 +566,14 @@ sets_are_spread(void **state)
 
     (void)state;
     cycle_world_init(&world);
-    add_node(&world, "a", "a");
-    add_node(&world, "b", "b");
-    add_node(&world, "c", "c");
+    cycle_add_node(&world, "a", "a");
+    cycle_add_node(&world, "b", "b");
+    cycle_add_node(&world, "c", "c");
     const Object *set = storage_world_create(&world.base, new_set(&world));
     cycle_world_start(&world);
-    Pod *first = new_pod(&world, "web-0", ""), *second = new_pod(&world, "web-1", "");
-    set_label(&world, first, "app", "web");
-    set_label(&world, second, "app", "web");
+    Pod *first = cycle_new_pod(&world, "web-0", ""), *second = cycle_new_pod(&world, "web-1", "");
+    cycle_set_label(&world, first, "app", "web");
+    cycle_set_label(&world, second, "app", "web");
     object_set_owner(&second->meta, set, TRUE, TRUE);
     scheduler_cache_add_pod(world.cache, first, "a", NULL);
 
@@ -613,19 +613,19 @@ nodes_without_a_label_do_not_count(void **state)
     for (unsigned i = 0; i < G_N_ELEMENTS(nodes); i++) {
         Node *node = new_node(&world, nodes[i][0], nodes[i][1]);
         if (nodes[i][2] != NULL)
-            set_label(&world, node, "rack", nodes[i][2]);
+            cycle_set_label(&world, node, "rack", nodes[i][2]);
         storage_world_import(&world.base, node);
     }
     StatefulSet *set = new_set(&world);
     cycle_world_start(&world);
     for (unsigned i = 0; i < G_N_ELEMENTS(others); i++) {
         g_autofree char *name = g_strdup_printf("web-%u", i);
-        others[i] = new_pod(&world, name, "");
-        set_label(&world, others[i], "app", "web");
+        others[i] = cycle_new_pod(&world, name, "");
+        cycle_set_label(&world, others[i], "app", "web");
         scheduler_cache_add_pod(world.cache, others[i], i == 0 ? "b" : "x", NULL);
     }
-    Pod *pod = new_pod(&world, "web-3", "");
-    set_label(&world, pod, "app", "web");
+    Pod *pod = cycle_new_pod(&world, "web-3", "");
+    cycle_set_label(&world, pod, "app", "web");
     pod->spec->n_spread = G_N_ELEMENTS(keys);
     pod->spec->spread = g_new0(SpreadConstraint, G_N_ELEMENTS(keys));
     for (unsigned i = 0; i < G_N_ELEMENTS(keys); i++)
@@ -666,7 +666,7 @@ zones_take_turns(void **state)
     (void)state;
     cycle_world_init(&world);
     for (unsigned i = 0; i < G_N_ELEMENTS(nodes); i++)
-        add_node(&world, nodes[i][0], nodes[i][1]);
+        cycle_add_node(&world, nodes[i][0], nodes[i][1]);
     cycle_world_start(&world);
     NodeInfo *const *list = scheduler_cache_nodes(world.cache, &n);
     for (unsigned i = 0; i < n; i++)
@@ -684,12 +684,12 @@ ties_are_drawn(void **state)
 
     (void)state;
     cycle_world_init(&world);
-    add_node(&world, "0", "a");
-    add_node(&world, "1", "a");
-    add_node(&world, "2", "a");
+    cycle_add_node(&world, "0", "a");
+    cycle_add_node(&world, "1", "a");
+    cycle_add_node(&world, "2", "a");
     cycle_world_start(&world);
     for (uint32_t attempt = 1; attempt <= 3000; attempt++) {
-        Pod *pod = new_pod(&world, "p", "");
+        Pod *pod = cycle_new_pod(&world, "p", "");
         CycleResult result = cycle_run(world.cycle, pod, attempt, 0);
         n_chosen[result.node_name[0] - '0']++;
         object_unref(&pod->meta);

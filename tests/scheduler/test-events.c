@@ -16,12 +16,12 @@ typedef enum {
     ADDED,
     CHANGED,
     GONE,
-} Fate;
+} EventsFate;
 
-typedef void (*Change)(StorageWorld *world, Object *object);
+typedef void (*EventsChange)(StorageWorld *world, Object *object);
 
 static void
-set_label(StorageWorld *world, Object *object, const char *key, const char *value)
+events_set_label(StorageWorld *world, Object *object, const char *key, const char *value)
 {
     object_set_label(object, storage_world_intern(world, key), storage_world_intern(world, value));
 }
@@ -29,13 +29,13 @@ set_label(StorageWorld *world, Object *object, const char *key, const char *valu
 static void
 be_fast(StorageWorld *world, Object *node)
 {
-    set_label(world, node, "disk", "ssd");
+    events_set_label(world, node, "disk", "ssd");
 }
 
 static void
 be_elsewhere(StorageWorld *world, Object *object)
 {
-    set_label(world, object, "topology.kubernetes.io/zone", "b");
+    events_set_label(world, object, "topology.kubernetes.io/zone", "b");
 }
 
 static void
@@ -118,8 +118,8 @@ typedef struct {
     PluginId plugin;
     EventResource resource;
     const char *name; /* of the object */
-    Fate fate;
-    Change change;
+    EventsFate fate;
+    EventsChange change;
 } HintCase;
 
 /* A pod "p" with claim "c", a node selector disk=ssd and 3 CPUs; the node has 4. */
@@ -161,7 +161,7 @@ static const HintCase cases[] = {
 };
 
 static ObjectKind
-kind_of(EventResource resource)
+events_kind_of(EventResource resource)
 {
     static const ObjectKind kinds[] = {
         [EVENT_NODE] = KIND_NODE,
@@ -181,7 +181,7 @@ kind_of(EventResource resource)
 static Object *
 new_object(StorageWorld *world, EventResource resource, const char *name)
 {
-    ObjectKind kind = kind_of(resource);
+    ObjectKind kind = events_kind_of(resource);
 
     if (kind == KIND_POD)
         return &storage_world_pod(world, name, "c", "n")->meta;

@@ -55,7 +55,10 @@ static const struct {
 };
 
 static void
-no_fault(ApiParser *parser, const json_t *where, const char *message, const char *hint)
+in_tree_limits_no_fault(ApiParser *parser,
+                        const json_t *where,
+                        const char *message,
+                        const char *hint)
 {
     (void)parser;
     (void)where;
@@ -65,10 +68,10 @@ no_fault(ApiParser *parser, const json_t *where, const char *message, const char
 
 /* Returns: (owned) */
 static Object *
-node_of(Objects *objects, unsigned row)
+in_tree_limits_node_of(Objects *objects, unsigned row)
 {
     g_autoptr(GString) path = g_string_new(NULL);
-    ApiParser parser = {.objects = objects, .report = no_fault, .path = path};
+    ApiParser parser = {.objects = objects, .report = in_tree_limits_no_fault, .path = path};
     json_t *manifest = json_pack("{s:{s:s}}", "metadata", "name", "n");
 
     if (cases[row].label != NULL)
@@ -90,7 +93,7 @@ nodes_take_disks(void **state)
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         Objects *objects = objects_new(1);
-        Object *node = node_of(objects, i);
+        Object *node = in_tree_limits_node_of(objects, i);
         int32_t limit =
             in_tree_limit((const Node *)node, cases[i].plugin, cases[i].max_pd_vols, 20);
         if (limit != cases[i].limit)
@@ -105,7 +108,7 @@ static void
 later_releases_have_no_limit(void **state)
 {
     Objects *objects = objects_new(1);
-    Object *node = node_of(objects, 0);
+    Object *node = in_tree_limits_node_of(objects, 0);
 
     (void)state;
     assert_int_equal(in_tree_limit((const Node *)node, EBS, 0, 30), 39);

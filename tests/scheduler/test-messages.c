@@ -143,26 +143,26 @@ static const MessageCase cases[] = {
 /* ---- The cluster ---- */
 
 static const char *
-intern(CycleWorld *self, const char *text)
+messages_intern(CycleWorld *self, const char *text)
 {
     return storage_world_intern(&self->base, text);
 }
 
 static void
-set_label(CycleWorld *self, void *object, const char *key, const char *value)
+messages_set_label(CycleWorld *self, void *object, const char *key, const char *value)
 {
-    object_set_label(object, intern(self, key), intern(self, value));
+    object_set_label(object, messages_intern(self, key), messages_intern(self, value));
 }
 
 static void
 set_taints(CycleWorld *self, Node *node, gboolean plain, gboolean unreachable)
 {
     const Taint both[] = {
-        {.key = intern(self,     "k"),
-         .value = intern(self,                        "v"),
+        {.key = messages_intern(self, "k"),
+         .value = messages_intern(self,                        "v"),
          .effect = TAINT_NO_SCHEDULE,
          .added_at = TIME_UNSET},
-        {.key = intern(self, "node.kubernetes.io/unreachable"),
+        {.key = messages_intern(self,      "node.kubernetes.io/unreachable"),
          .effect = TAINT_NO_EXECUTE,
          .added_at = TIME_UNSET},
     };
@@ -177,8 +177,8 @@ add_csi_node(CycleWorld *self, const char *name, int32_t limit)
 {
     CsiNode *csi_node =
         CSI_NODE(object_new(objects_key(self->base.objects, KIND_CSI_NODE, NULL, name)));
-    CsiNodeDriver driver = {.name = intern(self, "csi.test"),
-                            .node_id = intern(self, name),
+    CsiNodeDriver driver = {.name = messages_intern(self, "csi.test"),
+                            .node_id = messages_intern(self, name),
                             .allocatable_count = limit};
 
     csi_node->drivers = csi_node_drivers_new(&driver, 1);
@@ -186,7 +186,7 @@ add_csi_node(CycleWorld *self, const char *name, int32_t limit)
 }
 
 static void
-add_node(CycleWorld *self, char zone, const char *flags)
+messages_add_node(CycleWorld *self, char zone, const char *flags)
 {
     g_autofree char *name =
         g_strdup_printf("n%u", objects_n_keys(self->base.objects, KIND_NODE) + 1);
@@ -200,9 +200,9 @@ add_node(CycleWorld *self, char zone, const char *flags)
     };
     node->unschedulable = strchr(flags, 'u') != NULL;
     set_taints(self, node, strchr(flags, 't') != NULL, strchr(flags, 'e') != NULL);
-    set_label(self, node, "kubernetes.io/hostname", name);
+    messages_set_label(self, node, "kubernetes.io/hostname", name);
     if (zone != '-')
-        set_label(self, node, ZONE, zone_name);
+        messages_set_label(self, node, ZONE, zone_name);
     storage_world_import(&self->base, node); /* without the taint of a new one (NL-26) */
     if (strpbrk(flags, "lL") != NULL)
         add_csi_node(self, name, strchr(flags, 'l') != NULL ? 0 : 1);
@@ -216,16 +216,16 @@ add_nodes(CycleWorld *self, const char *nodes)
     for (unsigned i = 0; words[i] != NULL; i++) {
         char *rest;
         for (gint64 n = g_ascii_strtoll(words[i], &rest, 10); n > 0; n--)
-            add_node(self, rest[0], rest + 1);
+            messages_add_node(self, rest[0], rest + 1);
     }
 }
 
 static void
 bind_to(CycleWorld *self, Claim *claim, const char *volume)
 {
-    claim->volume_name = intern(self, volume);
-    object_set_annotation(&claim->meta, intern(self, ANNOTATION_BIND_COMPLETED),
-                          intern(self, "yes"));
+    claim->volume_name = messages_intern(self, volume);
+    object_set_annotation(&claim->meta, messages_intern(self, ANNOTATION_BIND_COMPLETED),
+                          messages_intern(self, "yes"));
 }
 
 /* @zone: reached from there alone */
@@ -233,7 +233,8 @@ static Volume *
 new_volume(CycleWorld *self, const char *name, const char *zone)
 {
     Volume *volume = storage_world_volume(&self->base, name, 5, "");
-    StringPair pair = {intern(self, ZONE), zone == NULL ? NULL : intern(self, zone)};
+    StringPair pair = {messages_intern(self, ZONE),
+                       zone == NULL ? NULL : messages_intern(self, zone)};
 
     if (zone != NULL) {
         g_autoptr(StringMap) segment = string_map_new(&pair, 1);
@@ -245,7 +246,7 @@ new_volume(CycleWorld *self, const char *name, const char *zone)
 
 /* A claim of the kind told by @word, as MessageCase has it. */
 static void
-add_claim(CycleWorld *self, const char *name, const char *word)
+messages_add_claim(CycleWorld *self, const char *name, const char *word)
 {
     g_auto(GStrv) parts = g_strsplit(word, ":", 2);
     const char *kind = parts[0], *of = parts[1];
@@ -263,10 +264,10 @@ add_claim(CycleWorld *self, const char *name, const char *word)
         class = "unknown";
     Claim *claim = storage_world_claim(&self->base, name, 5, class);
     if (strcmp(kind, "selected") == 0)
-        object_set_annotation(&claim->meta, intern(self, ANNOTATION_SELECTED_NODE),
-                              intern(self, of));
+        object_set_annotation(&claim->meta, messages_intern(self, ANNOTATION_SELECTED_NODE),
+                              messages_intern(self, of));
     if (strcmp(kind, "named") == 0)
-        claim->volume_name = intern(self, "somewhere");
+        claim->volume_name = messages_intern(self, "somewhere");
     if (strcmp(kind, "lost") == 0 || strcmp(kind, "unbound") == 0)
         bind_to(self, claim, "gone");
     if (strcmp(kind, "lost") == 0)
@@ -279,7 +280,7 @@ add_claim(CycleWorld *self, const char *name, const char *word)
         strcmp(kind, "used") == 0 || strcmp(kind, "deleted") == 0) {
         Volume *volume = new_volume(self, volume_name, strcmp(kind, "bound") == 0 ? of : NULL);
         if (strcmp(kind, "labelled") == 0)
-            set_label(self, volume, ZONE, of);
+            messages_set_label(self, volume, ZONE, of);
         storage_world_import(&self->base, volume);
         bind_to(self, claim, volume_name);
     }
@@ -304,9 +305,10 @@ add_classes(CycleWorld *self)
 static LabelSelector *
 select_label(CycleWorld *self, const char *key, const char *value)
 {
-    const char *interned = intern(self, value);
-    SelectRequirement requirement = {
-        .key = intern(self, key), .operator= SELECT_IN, .values = string_list_new(&interned, 1)};
+    const char *interned = messages_intern(self, value);
+    SelectRequirement requirement = {.key = messages_intern(self, key),
+                                     .operator= SELECT_IN,
+                                     .values = string_list_new(&interned, 1)};
 
     return label_selector_new(&requirement, 1);
 }
@@ -314,14 +316,14 @@ select_label(CycleWorld *self, const char *key, const char *value)
 static void
 set_wishes(CycleWorld *self, Pod *pod, const char *wants)
 {
-    StringPair zone = {intern(self, ZONE), intern(self, "z")};
+    StringPair zone = {messages_intern(self, ZONE), messages_intern(self, "z")};
 
     if (strchr(wants, 's') != NULL)
         pod->spec->node_selector = string_map_new(&zone, 1);
     if (strchr(wants, 'n') != NULL)
-        pod->node_name = intern(self, "n9");
+        pod->node_name = messages_intern(self, "n9");
     if (strchr(wants, 'N') != NULL) {
-        NodeSelectorTerm term = {.field_name = intern(self, "n3")};
+        NodeSelectorTerm term = {.field_name = messages_intern(self, "n3")};
         pod->spec->required_nodes = node_selector_new(&term, 1);
     }
     if (strpbrk(wants, "fa") != NULL) {
@@ -347,14 +349,14 @@ set_wishes(CycleWorld *self, Pod *pod, const char *wants)
 
 /* A pod with all claims of the row. */
 static Pod *
-new_pod(CycleWorld *self, const char *name, unsigned n_claims)
+messages_new_pod(CycleWorld *self, const char *name, unsigned n_claims)
 {
     static const char *const names[] = {"c", "d", "e", "f"};
     Pod *pod = storage_world_pod(&self->base, name, NULL, NULL);
     PodVolume volumes[G_N_ELEMENTS(names)] = {0};
 
     for (unsigned i = 0; i < n_claims; i++)
-        volumes[i].name = volumes[i].claim_name = intern(self, names[i]);
+        volumes[i].name = volumes[i].claim_name = messages_intern(self, names[i]);
     if (n_claims > 0)
         pod->volumes = pod_volumes_new(volumes, n_claims);
     pod->spec->cpu_milli = 100;
@@ -364,7 +366,7 @@ new_pod(CycleWorld *self, const char *name, unsigned n_claims)
 }
 
 static void
-run_case(const MessageCase *row, unsigned *n_failed)
+messages_run_case(const MessageCase *row, unsigned *n_failed)
 {
     g_auto(GStrv) claims = g_strsplit(row->claims, " ", -1);
     unsigned n_claims = g_strv_length(claims);
@@ -375,15 +377,16 @@ run_case(const MessageCase *row, unsigned *n_failed)
     add_classes(&world);
     for (unsigned i = 0; i < n_claims; i++) {
         const char name[] = {(char)('c' + (int)i), '\0'};
-        add_claim(&world, name, claims[i]);
+        messages_add_claim(&world, name, claims[i]);
     }
     cycle_world_start(&world);
-    Pod *other = new_pod(&world, "other", n_claims), *pod = new_pod(&world, "p", n_claims);
-    set_label(&world, other, "app", "other");
+    Pod *other = messages_new_pod(&world, "other", n_claims),
+        *pod = messages_new_pod(&world, "p", n_claims);
+    messages_set_label(&world, other, "app", "other");
     if (strstr(row->claims, "rwop") != NULL || strstr(row->claims, "used") != NULL)
-        scheduler_cache_add_pod(world.cache, other, intern(&world, "n1"), NULL);
+        scheduler_cache_add_pod(world.cache, other, messages_intern(&world, "n1"), NULL);
     if (strchr(row->wants, 'd') != NULL)
-        set_label(&world, pod, "app", "other");
+        messages_set_label(&world, pod, "app", "other");
     set_wishes(&world, pod, row->wants);
     CycleResult result = cycle_run(world.cycle, pod, 1, 0);
     if (g_strcmp0(result.message, row->message) != 0) {
@@ -404,7 +407,7 @@ messages_are_exact(void **state)
 
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++)
-        run_case(&cases[i], &n_failed);
+        messages_run_case(&cases[i], &n_failed);
     assert_int_equal(n_failed, 0);
 }
 

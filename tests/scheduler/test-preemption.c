@@ -52,7 +52,7 @@ preemption(StorageWorld *world)
 }
 
 static gboolean
-edit_disrupted(Object *object, const void *reason)
+preemption_edit_disrupted(Object *object, const void *reason)
 {
     POD(object)->disruption =
         (PodCondition){.reason = reason, .status = CONDITION_TRUE, .changed_at = 1 * SIM_SECOND};
@@ -69,7 +69,7 @@ preemption_of_a_disrupted_pod(StorageWorld *world)
     add_pod_of_priority(world, "low", NULL, 3000, 0);
     storage_world_run(world, 2 * SIM_SECOND);
     storage_world_patch_status(world, objects_key(world->objects, KIND_POD, "default", "low"),
-                               edit_disrupted,
+                               preemption_edit_disrupted,
                                storage_world_intern(world, "EvictionByEvictionAPI"));
     add_pod_of_priority(world, "high", NULL, 3000, 1000);
     storage_world_run(world, 3 * SIM_SECOND);
@@ -214,7 +214,7 @@ preemption_leaves_attachments(StorageWorld *world)
 #define PREEMPTED_AGAIN PREEMPTED ", PATCH/st pod/high"
 #define ATTACHED_ONLY ATTACHED ", PATCH/st pod/high"
 
-static const Story stories[] = {
+static const SchedulerStory stories[] = {
     {"SCH-114 preemption",         preemption,                    PREEMPTED_BOUND,                   SMALL     },
     {"SCH-114 disrupted before",   preemption_of_a_disrupted_pod, PREEMPTED,                         SMALL     },
     {"SCH-93 the victim lingers",  preemption_goes_on,            PREEMPTED_AGAIN,                   LINGERS   },

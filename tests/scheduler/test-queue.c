@@ -14,31 +14,31 @@ const ModelClass *const model_classes[] = {NULL};
 typedef struct {
     Objects *objects;
     SchedulingQueue *queue;
-} World;
+} QueueWorld;
 
 static void
-world_init_with(World *self, const QueueOptions *options)
+world_init_with(QueueWorld *self, const QueueOptions *options)
 {
     self->objects = objects_new(1);
     self->queue = scheduling_queue_new(options);
 }
 
 static void
-world_init(World *self)
+world_init(QueueWorld *self)
 {
     world_init_with(self,
                     &(QueueOptions){.initial_backoff = SIM_SECOND, .max_backoff = 10 * SIM_SECOND});
 }
 
 static void
-world_clear(World *self)
+queue_world_clear(QueueWorld *self)
 {
     scheduling_queue_free(self->queue);
     objects_free(self->objects);
 }
 
 static QueuedPod *
-new_entry(World *self, const char *name, int32_t priority, SimTime now)
+new_entry(QueueWorld *self, const char *name, int32_t priority, SimTime now)
 {
     Pod *pod = POD(object_new(objects_key(self->objects, KIND_POD, "default", name)));
 
@@ -54,7 +54,7 @@ static void
 backoff_doubles(void **state)
 {
     static const int seconds[] = {0, 1, 2, 4, 8, 10, 10, 10};
-    World world;
+    QueueWorld world;
 
     (void)state;
     world_init(&world);
@@ -62,7 +62,7 @@ backoff_doubles(void **state)
         assert_true(scheduling_queue_backoff(world.queue, attempts) ==
                     seconds[attempts] * SIM_SECOND);
     assert_true(scheduling_queue_backoff(world.queue, 1000000) == 10 * SIM_SECOND);
-    world_clear(&world);
+    queue_world_clear(&world);
 }
 
 /* SCH-V3: a pod that fails with an error each time it is tried, with ticks on whole seconds. */
@@ -70,7 +70,7 @@ static void
 retries_come_on_ticks(void **state)
 {
     static const int expected[] = {0, 1, 3, 7, 15, 25, 35};
-    World world;
+    QueueWorld world;
     unsigned n = 0;
 
     (void)state;
@@ -87,23 +87,23 @@ retries_come_on_ticks(void **state)
         entry->timestamp = now;
         scheduling_queue_put(world.queue, entry, PLACE_BACKOFF, now);
     }
-    world_clear(&world);
+    queue_world_clear(&world);
 }
 
 typedef struct {
     const char *title;
     const char *pods; /* name:priority:seconds at which it came */
     const char *popped;
-} OrderCase;
+} QueueOrderCase;
 
-static const OrderCase order_cases[] = {
+static const QueueOrderCase order_cases[] = {
     {"first come, first served",       "a:0:2 b:0:1 c:0:3",       "b a c "   },
     {"SCH-V5 priority first",          "low:0:1 high:1000:2",     "high low "},
     {"equal in all: as they were put", "a:5:1 b:5:1 c:5:1 d:6:1", "d a b c " },
 };
 
 static void
-put_pods(World *world, const char *pods)
+put_pods(QueueWorld *world, const char *pods)
 {
     g_auto(GStrv) items = g_strsplit(pods, " ", -1);
 
@@ -122,7 +122,7 @@ active_pods_have_an_order(void **state)
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(order_cases); i++) {
         g_autoptr(GString) popped = g_string_new(NULL);
-        World world;
+        QueueWorld world;
         QueuedPod *entry;
 
         world_init(&world);
@@ -133,7 +133,7 @@ active_pods_have_an_order(void **state)
         }
         if (!g_str_equal(popped->str, order_cases[i].popped))
             fail_msg("%s: %s", order_cases[i].title, popped->str);
-        world_clear(&world);
+        queue_world_clear(&world);
     }
 }
 
@@ -143,7 +143,7 @@ stores_agree_with_an_array(void **state)
 {
     QueuedPod *entries[40] = {NULL};
     uint64_t random = 1;
-    World world;
+    QueueWorld world;
 
     (void)state;
     world_init(&world);
@@ -182,13 +182,13 @@ stores_agree_with_an_array(void **state)
         if (best != NULL)
             assert_ptr_equal(scheduling_queue_at(world.queue, PLACE_ACTIVE, 0), best);
     }
-    world_clear(&world);
+    queue_world_clear(&world);
 }
 
 static void
 rejections_are_counted(void **state)
 {
-    World world;
+    QueueWorld world;
 
     (void)state;
     world_init(&world);
@@ -199,12 +199,12 @@ rejections_are_counted(void **state)
     assert_false(scheduling_queue_any_rejected_by(world.queue, 1 << 4));
     scheduling_queue_put(world.queue, entry, PLACE_BACKOFF, 0);
     assert_false(scheduling_queue_any_rejected_by(world.queue, 1 << 5));
-    world_clear(&world);
+    queue_world_clear(&world);
 }
 
 /* Fails at once, and waits. */
 static QueuedPod *
-failed(World *world, const char *name, int32_t priority, SimTime at, gboolean rejected)
+failed(QueueWorld *world, const char *name, int32_t priority, SimTime at, gboolean rejected)
 {
     QueuedPod *entry = new_entry(world, name, priority, at);
 
@@ -220,7 +220,7 @@ static void
 an_idle_scheduler_takes_waiting_pods(void **state)
 {
     static const char *const popped[] = {"new", "high", "low", "late"};
-    World world;
+    QueueWorld world;
 
     (void)state;
     world_init_with(&world, &(QueueOptions){.initial_backoff = SIM_SECOND,
@@ -242,7 +242,7 @@ an_idle_scheduler_takes_waiting_pods(void **state)
     /* Its back-off ends at 1.4 s, in the second that begins at 1.3 s. */
     assert_null(scheduling_queue_backed_off(world.queue, 2299 * SIM_MS));
     assert_ptr_equal(scheduling_queue_backed_off(world.queue, 2300 * SIM_MS), broken);
-    world_clear(&world);
+    queue_world_clear(&world);
 }
 
 /* SCH-132: four attempts, of which two were rejected before two errors. */
@@ -259,7 +259,7 @@ backoff_counts_rejections_or_errors(void **state)
 
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
-        World world;
+        QueueWorld world;
         world_init_with(&world, &(QueueOptions){.initial_backoff = SIM_SECOND,
                                                 .max_backoff = 10 * SIM_SECOND,
                                                 .counts_causes = rows[i].counts_causes});
@@ -274,7 +274,7 @@ backoff_counts_rejections_or_errors(void **state)
         if (rows[i].counts_causes)
             assert_true(scheduling_queue_backoff_end(world.queue, entry) == 4 * SIM_SECOND);
         queued_pod_free(entry);
-        world_clear(&world);
+        queue_world_clear(&world);
     }
 }
 

@@ -46,7 +46,7 @@ choices_of(Cycle *cycle, const Pod *pod)
 }
 
 static gint
-compare_names(gconstpointer a, gconstpointer b)
+random_clusters_compare_names(gconstpointer a, gconstpointer b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -55,7 +55,7 @@ compare_names(gconstpointer a, gconstpointer b)
 static char *
 join_names(GPtrArray *names)
 {
-    g_ptr_array_sort(names, compare_names);
+    g_ptr_array_sort(names, random_clusters_compare_names);
     g_ptr_array_add(names, NULL);
     return g_strjoinv(" ", (char **)names->pdata);
 }
@@ -124,7 +124,7 @@ compare_choices(RandomWorld *self, const Pod *pod, const char *node_name)
 
 /* The pod goes to its node, and takes its volumes, in both worlds. */
 static void
-assume(RandomWorld *self, const Pod *pod, const char *node_name)
+random_clusters_assume(RandomWorld *self, const Pod *pod, const char *node_name)
 {
     GArray *choices = self->cycle->choices;
 
@@ -179,7 +179,7 @@ compare_nominees(RandomWorld *self,
 
 typedef struct {
     unsigned n_pods, n_fit, n_nominees, n_failed;
-} Tally;
+} RandomClustersTally;
 
 /* A node is kept for the pod, if it is one of those that the plain filter can tell apart. */
 static void
@@ -196,7 +196,7 @@ nominate(RandomWorld *self, const Pod *pod, const char *node_name)
 
 /* Returns: FALSE: they differ, and the story says where */
 static gboolean
-try_pod(RandomWorld *self, Tally *tally)
+try_pod(RandomWorld *self, RandomClustersTally *tally)
 {
     g_autoptr(GPtrArray) feasible = g_ptr_array_new();
     g_autoptr(GPtrArray) nominees = g_ptr_array_new_with_free_func(g_free);
@@ -223,12 +223,12 @@ try_pod(RandomWorld *self, Tally *tally)
         !compare_choices(self, pod, result.node_name))
         return FALSE;
     if (!random_one_in(self, 3))
-        assume(self, pod, result.node_name);
+        random_clusters_assume(self, pod, result.node_name);
     return TRUE;
 }
 
 static gboolean
-compare_cluster(guint32 seed, Tally *tally)
+compare_cluster(guint32 seed, RandomClustersTally *tally)
 {
     gboolean agree = TRUE;
     RandomWorld world;
@@ -250,7 +250,7 @@ main(int argc, char **argv)
 {
     unsigned n = argc > 1 ? (unsigned)atoi(argv[1]) * CLUSTERS_PER_SEED : CLUSTERS_OF_CHECK;
     unsigned first = argc > 2 ? (unsigned)atoi(argv[2]) : 1;
-    Tally tally = {0};
+    RandomClustersTally tally = {0};
 
     if (argc > 2)
         n = 1;

@@ -34,7 +34,7 @@ add_volume_claim(StorageWorld *world, const char *name, const char *zone, uint32
 }
 
 static void
-start(StorageWorld *world, Pod *pod)
+requeue_start(StorageWorld *world, Pod *pod)
 {
     storage_world_class(world, "fast", "csi.test", BINDING_IMMEDIATE);
     storage_world_class(world, "local", PROVISIONER_NONE, BINDING_WAIT_FOR_FIRST_CONSUMER);
@@ -47,7 +47,7 @@ unbound(StorageWorld *world)
 {
     storage_world_import(world, new_node(world, "n1", "a"));
     storage_world_create(world, storage_world_claim(world, "c", 5, "fast"));
-    start(world, pod_on(world, "p", "c", NULL));
+    requeue_start(world, pod_on(world, "p", "c", NULL));
 }
 
 /* The driver publishes its capacity, and there is none. */
@@ -69,7 +69,7 @@ start_without_capacity(StorageWorld *world, Pod *pod)
     storage_world_import(world, new_node(world, "n1", "a"));
     storage_world_class(world, "late", "csi.test", BINDING_WAIT_FOR_FIRST_CONSUMER);
     storage_world_create(world, storage_world_claim(world, "c", 5, "late"));
-    start(world, pod);
+    requeue_start(world, pod);
 }
 
 static void
@@ -97,7 +97,7 @@ other_zone(StorageWorld *world)
 {
     storage_world_import(world, new_node(world, "n1", "a"));
     add_volume_claim(world, "c", "z", ACCESS_RWO);
-    start(world, pod_on(world, "p", "c", NULL));
+    requeue_start(world, pod_on(world, "p", "c", NULL));
 }
 
 /* One volume a node, and another pod has it; a second is still attached. */
@@ -116,7 +116,7 @@ node_full(StorageWorld *world)
     attachment->node_name = storage_world_intern(world, "n1");
     attachment->volume_name = storage_world_intern(world, "d");
     storage_world_create(world, attachment);
-    start(world, pod_on(world, "p", "c", NULL));
+    requeue_start(world, pod_on(world, "p", "c", NULL));
 }
 
 static void
@@ -126,7 +126,7 @@ claim_taken(StorageWorld *world)
     add_volume_claim(world, "c", NULL, ACCESS_RWOP);
     storage_world_create(world, pod_on(world, "other", "c", "n1"));
     storage_world_create(world, pod_on(world, "plain", NULL, "n1"));
-    start(world, pod_on(world, "p", "c", NULL));
+    requeue_start(world, pod_on(world, "p", "c", NULL));
 }
 
 static void
@@ -137,7 +137,7 @@ wants_ssd(StorageWorld *world)
 
     storage_world_import(world, new_node(world, "n1", "a"));
     pod->spec->node_selector = string_map_new(&pair, 1);
-    start(world, pod);
+    requeue_start(world, pod);
 }
 
 static void
@@ -148,7 +148,7 @@ too_large(StorageWorld *world)
     storage_world_import(world, new_node(world, "n1", "a"));
     storage_world_create(world, pod_on(world, "other", NULL, "n1"));
     pod->spec->cpu_milli = 4000;
-    start(world, pod);
+    requeue_start(world, pod);
 }
 
 static void
@@ -161,7 +161,7 @@ node_tainted(StorageWorld *world)
 
     node->taints = taints_new(&taint, 1);
     storage_world_import(world, node);
-    start(world, pod_on(world, "p", NULL, NULL));
+    requeue_start(world, pod_on(world, "p", NULL, NULL));
 }
 
 static void
@@ -171,7 +171,7 @@ node_cordoned(StorageWorld *world)
 
     node->unschedulable = TRUE;
     storage_world_import(world, node);
-    start(world, pod_on(world, "p", NULL, NULL));
+    requeue_start(world, pod_on(world, "p", NULL, NULL));
 }
 
 static void
@@ -182,7 +182,7 @@ gated(StorageWorld *world)
 
     storage_world_import(world, new_node(world, "n1", "a"));
     pod->spec->scheduling_gates = string_list_new(&gate, 1);
-    start(world, pod);
+    requeue_start(world, pod);
 }
 
 /* The class admits a zone where no node is. */
@@ -202,7 +202,7 @@ topology_elsewhere(StorageWorld *world)
     storage_world_import(world, new_node(world, "n1", "a"));
     add_csi_node(world, "n1", 1);
     storage_world_create(world, storage_world_claim(world, "c", 5, "late"));
-    start(world, pod_on(world, "p", "c", NULL));
+    requeue_start(world, pod_on(world, "p", "c", NULL));
 }
 
 /* One pod a zone more than in another; zone b's node is cordoned. */
@@ -224,7 +224,7 @@ uneven(StorageWorld *world)
                                               .topology_key = storage_world_intern(world, ZONE),
                                               .max_skew = 1,
                                               .do_not_schedule = TRUE};
-    start(world, pod);
+    requeue_start(world, pod);
 }
 
 static Pod *
@@ -260,7 +260,7 @@ lonely(StorageWorld *world)
 {
     storage_world_import(world, new_node(world, "n1", "a"));
     storage_world_create(world, app_pod(world, "other", "y", "n1"));
-    start(world, tolerates_new_nodes(world, pod_with_term(world, FALSE)));
+    requeue_start(world, tolerates_new_nodes(world, pod_with_term(world, FALSE)));
 }
 
 static void
@@ -269,7 +269,7 @@ in_bad_company(StorageWorld *world)
     storage_world_import(world, new_node(world, "n1", "a"));
     storage_world_create(world, app_pod(world, "other", "x", "n1"));
     storage_world_create(world, pod_on(world, "plain", NULL, "n1"));
-    start(world, tolerates_new_nodes(world, pod_with_term(world, TRUE)));
+    requeue_start(world, tolerates_new_nodes(world, pod_with_term(world, TRUE)));
 }
 
 /* ---- The table ---- */

@@ -13,7 +13,7 @@
 const ModelClass *const model_classes[] = {&scheduler_class, NULL};
 
 static gboolean
-edit_phase(Object *object, const void *arg)
+scheduler_edit_phase(Object *object, const void *arg)
 {
     POD(object)->phase = *(const uint32_t *)arg;
     return TRUE;
@@ -350,7 +350,7 @@ read_write_once_pod(StorageWorld *world)
     add_pod(world, "q", "c");
     storage_world_run(world, 5 * SIM_SECOND);
     assert_null(stored_pod(world, "q")->node_name);
-    storage_world_patch_status(world, pod_key(world, "p"), edit_phase, &succeeded);
+    storage_world_patch_status(world, pod_key(world, "p"), scheduler_edit_phase, &succeeded);
     storage_world_run(world, 10 * SIM_SECOND);
     assert_non_null(stored_pod(world, "q")->node_name);
 }
@@ -532,7 +532,7 @@ gated_pod(StorageWorld *world)
 #define ATTACHED "BIND pod/p1, BIND pod/p2, BIND pod/p3, PATCH/st pod/p4"
 #define ATTACHED_AFTER_ALL ATTACHED ", BIND pod/p4"
 
-static const Story stories[] = {
+static const SchedulerStory stories[] = {
     {"a pod without claims",        plain_pod,                  "BIND pod/p",                             ""                                   },
     {"VB-V3 late binding",          late_binding,               "PUT pvc/c, BIND pod/p",                  ""                                   },
     {"late binding, free volume",   static_late_binding,        "PUT pv/small, BIND pod/p",               ""                                   },

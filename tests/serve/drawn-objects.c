@@ -30,7 +30,7 @@ static const char toy[] = "{\"apiVersion\": \"example.com/v1\", \"kind\": \"Toy\
                           "[[1]]}]}, \"status\": {\"replicas\": 1}}";
 
 static unsigned
-draw(DrawnObjects *self, gsize n)
+drawn_objects_draw(DrawnObjects *self, gsize n)
 {
     return n > 0 ? (unsigned)g_rand_int_range(self->random, 0, (gint32)n) : 0;
 }
@@ -66,9 +66,9 @@ draw_text(DrawnObjects *self, const SchemaType *type)
                                         "data"};
     const char *const *words = type->words;
 
-    if (words != NULL && draw(self, 4) > 0)
-        return json_string(words[draw(self, g_strv_length((char **)words))]);
-    return json_string(texts[draw(self, G_N_ELEMENTS(texts))]);
+    if (words != NULL && drawn_objects_draw(self, 4) > 0)
+        return json_string(words[drawn_objects_draw(self, g_strv_length((char **)words))]);
+    return json_string(texts[drawn_objects_draw(self, G_N_ELEMENTS(texts))]);
 }
 
 static json_t *
@@ -77,7 +77,7 @@ draw_number(DrawnObjects *self)
     static const gint64 numbers[] = {
         0, 1, 2, -1, 80, 443, 65536, 100, 86400, -2147483648, 2147483647, G_MININT64, G_MAXINT64};
 
-    return json_integer(numbers[draw(self, G_N_ELEMENTS(numbers))]);
+    return json_integer(numbers[drawn_objects_draw(self, G_N_ELEMENTS(numbers))]);
 }
 
 static json_t *draw_value(DrawnObjects *self, const SchemaType *type, unsigned depth);
@@ -88,7 +88,7 @@ draw_struct(DrawnObjects *self, const SchemaType *type, unsigned depth)
     json_t *object = json_object();
 
     for (const SchemaField *field = type->fields; field != NULL && field->name != NULL; field++)
-        if (field->required || (depth > 0 && draw(self, 3) == 0))
+        if (field->required || (depth > 0 && drawn_objects_draw(self, 3) == 0))
             json_object_set_new(object, field->name,
                                 draw_value(self, field->type, depth > 0 ? depth - 1 : 0));
     return object;
@@ -100,12 +100,12 @@ draw_several(DrawnObjects *self, const SchemaType *type, unsigned depth)
     static const char *const keys[] = {"a", "storage", "cpu", "x.y/z", "", "A b", "app"};
     json_t *value = type->shape == SCHEMA_LIST ? json_array() : json_object();
 
-    for (unsigned i = draw(self, 4); i > 0; i--) {
+    for (unsigned i = drawn_objects_draw(self, 4); i > 0; i--) {
         json_t *item = draw_value(self, type->element, depth);
         if (type->shape == SCHEMA_LIST)
             json_array_append_new(value, item);
         else
-            json_object_set_new(value, keys[draw(self, G_N_ELEMENTS(keys))], item);
+            json_object_set_new(value, keys[drawn_objects_draw(self, G_N_ELEMENTS(keys))], item);
     }
     return value;
 }
@@ -117,15 +117,15 @@ draw_value(DrawnObjects *self, const SchemaType *type, unsigned depth)
 {
     switch (type->shape) {
     case SCHEMA_BOOL:
-        return json_boolean(draw(self, 2));
+        return json_boolean(drawn_objects_draw(self, 2));
     case SCHEMA_INT32:
     case SCHEMA_INT64:
         return draw_number(self);
     case SCHEMA_DOUBLE:
-        return json_real(0.5 * draw(self, 1000));
+        return json_real(0.5 * drawn_objects_draw(self, 1000));
     case SCHEMA_INT_OR_STRING:
     case SCHEMA_QUANTITY:
-        return draw(self, 2) == 0 ? draw_number(self) : draw_text(self, type);
+        return drawn_objects_draw(self, 2) == 0 ? draw_number(self) : draw_text(self, type);
     case SCHEMA_ANY:
         return json_pack("{s:[i, n]}", "x", 1);
     case SCHEMA_STRUCT:
@@ -135,7 +135,8 @@ draw_value(DrawnObjects *self, const SchemaType *type, unsigned depth)
         return draw_several(self, type, depth);
     case SCHEMA_TIME:
     case SCHEMA_MICRO_TIME:
-        return json_string(draw(self, 4) == 0 ? "9999-12-31T23:59:59Z" : "2026-02-03T04:05:06Z");
+        return json_string(drawn_objects_draw(self, 4) == 0 ? "9999-12-31T23:59:59Z"
+                                                            : "2026-02-03T04:05:06Z");
     case SCHEMA_STRING:
     case SCHEMA_BYTES:
         break;
@@ -154,16 +155,17 @@ change_one(DrawnObjects *self, const SchemaType *type, json_t *value)
             n++;
         if (n == 0)
             return;
-        const SchemaField *field = &type->fields[draw(self, n)];
+        const SchemaField *field = &type->fields[drawn_objects_draw(self, n)];
         if (strcmp(field->name, "apiVersion") == 0 || strcmp(field->name, "kind") == 0)
             return;
         json_t *member = json_object_get(value, field->name);
         const SchemaType *inner = field->type;
-        if (inner->shape == SCHEMA_LIST && json_array_size(member) > 0 && draw(self, 4) > 0) {
-            member = json_array_get(member, draw(self, json_array_size(member)));
+        if (inner->shape == SCHEMA_LIST && json_array_size(member) > 0 &&
+            drawn_objects_draw(self, 4) > 0) {
+            member = json_array_get(member, drawn_objects_draw(self, json_array_size(member)));
             inner = inner->element;
         }
-        if (!json_is_object(member) || inner->fields == NULL || draw(self, 8) == 0) {
+        if (!json_is_object(member) || inner->fields == NULL || drawn_objects_draw(self, 8) == 0) {
             json_object_set_new(value, field->name, draw_value(self, field->type, 2));
             return;
         }
@@ -175,7 +177,7 @@ change_one(DrawnObjects *self, const SchemaType *type, json_t *value)
 void
 drawn_objects_change(DrawnObjects *self, const SchemaType *type, json_t *object)
 {
-    for (unsigned i = draw(self, 3); i > 0; i--)
+    for (unsigned i = drawn_objects_draw(self, 3); i > 0; i--)
         change_one(self, type, object);
 }
 
@@ -200,13 +202,13 @@ draw_object(DrawnObjects *self)
     while (api_resource(n) != NULL)
         n++;
     do
-        row = api_resource(draw(self, n));
-    while (!api_resource_is_in(row, RELEASE_DEFAULT_MINOR) && draw(self, 8) > 0);
+        row = api_resource(drawn_objects_draw(self, n));
+    while (!api_resource_is_in(row, RELEASE_DEFAULT_MINOR) && drawn_objects_draw(self, 8) > 0);
     const SchemaType *type = schema_find(row->api_version, row->kind);
     json_t *object = type == NULL ? json_object() : draw_struct(self, type, 4);
     json_object_set_new(object, "apiVersion", json_string(row->api_version));
     json_object_set_new(object, "kind", json_string(row->kind));
-    if (draw(self, 4) > 0)
+    if (drawn_objects_draw(self, 4) > 0)
         json_object_set_new(object, "metadata", json_object());
     return object;
 }
@@ -216,12 +218,13 @@ drawn_objects_next(DrawnObjects *self)
 {
     static const char *const dropped[] = {"uid", "resourceVersion", "ownerReferences",
                                           "managedFields", "deletionTimestamp"};
-    json_t *object = draw(self, 6) == 0
-                         ? draw_object(self)
-                         : json_deep_copy(self->objects->pdata[draw(self, self->objects->len)]);
+    json_t *object =
+        drawn_objects_draw(self, 6) == 0
+            ? draw_object(self)
+            : json_deep_copy(self->objects->pdata[drawn_objects_draw(self, self->objects->len)]);
     json_t *metadata = json_object_get(object, "metadata");
 
-    for (gsize i = 0; i < G_N_ELEMENTS(dropped) && draw(self, 50) > 0; i++)
+    for (gsize i = 0; i < G_N_ELEMENTS(dropped) && drawn_objects_draw(self, 50) > 0; i++)
         json_object_del(metadata, dropped[i]);
     drawn_objects_change(self, drawn_type(object), object);
     return object;

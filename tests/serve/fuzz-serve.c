@@ -44,27 +44,27 @@ typedef struct {
     unsigned n_done, n_refused;
     unsigned long codes[600];
     unsigned long n_written[2]; /* really; by a dry run */
-} Fuzzer;
+} FuzzServeFuzzer;
 
 static int
-draw(Fuzzer *self, gsize n)
+fuzz_serve_draw(FuzzServeFuzzer *self, gsize n)
 {
     return n > 0 ? g_rand_int_range(self->random, 0, (gint32)n) : 0;
 }
 
-#define PICK(self, words) ((words)[draw((self), G_N_ELEMENTS(words))])
+#define PICK(self, words) ((words)[fuzz_serve_draw((self), G_N_ELEMENTS(words))])
 
 /* ---- Requests ---- */
 
 static void
-append_spoilt(Fuzzer *self, GString *text, int one_in)
+append_spoilt(FuzzServeFuzzer *self, GString *text, int one_in)
 {
-    if (draw(self, (gsize)one_in) == 0)
+    if (fuzz_serve_draw(self, (gsize)one_in) == 0)
         spoil_text(text, self->random);
 }
 
 static char *
-random_path(Fuzzer *self)
+random_path(FuzzServeFuzzer *self)
 {
     static const char *const others[] = {"/api",
                                          "/apis",
@@ -112,9 +112,9 @@ random_path(Fuzzer *self)
     static const char *const cluster[] = {
         "nodes",    "persistentvolumes", "namespaces", "storageclasses",
         "csinodes", "volumeattachments", NULL};
-    const char *const *row = resources[draw(self, G_N_ELEMENTS(resources))];
-    gboolean is_cluster = g_strv_contains(cluster, row[1]) || draw(self, 20) == 0;
-    int kind = draw(self, 12);
+    const char *const *row = resources[fuzz_serve_draw(self, G_N_ELEMENTS(resources))];
+    gboolean is_cluster = g_strv_contains(cluster, row[1]) || fuzz_serve_draw(self, 20) == 0;
+    int kind = fuzz_serve_draw(self, 12);
     GString *path = g_string_new(kind == 0   ? PICK(self, own)
                                  : kind == 1 ? PICK(self, others)
                                              : row[0]);
@@ -122,11 +122,11 @@ random_path(Fuzzer *self)
     if (kind > 1) {
         if (!is_cluster)
             g_string_append_printf(path, "/namespaces/%s",
-                                   draw(self, 12) > 0 ? "default" : PICK(self, names));
+                                   fuzz_serve_draw(self, 12) > 0 ? "default" : PICK(self, names));
         g_string_append_printf(path, "/%s", row[1]);
-        if (draw(self, 3) > 0)
+        if (fuzz_serve_draw(self, 3) > 0)
             g_string_append_printf(path, "/%s", PICK(self, names));
-        if (draw(self, 5) == 0)
+        if (fuzz_serve_draw(self, 5) == 0)
             g_string_append_printf(path, "/%s", PICK(self, parts));
     }
     append_spoilt(self, path, 20);
@@ -136,7 +136,7 @@ random_path(Fuzzer *self)
 }
 
 static GHashTable *
-random_query(Fuzzer *self)
+random_query(FuzzServeFuzzer *self)
 {
     static const char *const texts[][2] = {
         {"watch",               "true"                                                   },
@@ -169,8 +169,8 @@ random_query(Fuzzer *self)
     };
     GHashTable *query = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 
-    for (int i = draw(self, 4); i > 0; i--) {
-        const char *const *row = texts[draw(self, G_N_ELEMENTS(texts))];
+    for (int i = fuzz_serve_draw(self, 4); i > 0; i--) {
+        const char *const *row = texts[fuzz_serve_draw(self, G_N_ELEMENTS(texts))];
         GString *value = g_string_new(row[1]);
         append_spoilt(self, value, 6);
         g_hash_table_replace(query, g_strdup(row[0]), g_string_free(value, FALSE));
@@ -180,7 +180,7 @@ random_query(Fuzzer *self)
 
 /* Returns: (owned): a body: recorded or made, and spoilt */
 static char *
-random_body(Fuzzer *self, gsize *length)
+random_body(FuzzServeFuzzer *self, gsize *length)
 {
     static const char *const made[] = {
         "",
@@ -210,9 +210,9 @@ random_body(Fuzzer *self, gsize *length)
         "true, \"storage\": true}]}}"};
     GString *text;
 
-    if (draw(self, 2) == 0) {
+    if (fuzz_serve_draw(self, 2) == 0) {
         json_auto_t *body = drawn_objects_next(self->objects);
-        json_auto_t *spoilt = draw(self, 3) == 0 ? spoil_json(body, self->random) : NULL;
+        json_auto_t *spoilt = fuzz_serve_draw(self, 3) == 0 ? spoil_json(body, self->random) : NULL;
         char *json = json_dumps(spoilt != NULL ? spoilt : body, JSON_ENCODE_ANY);
         text = g_string_new(json);
         free(json);
@@ -228,10 +228,10 @@ random_body(Fuzzer *self, gsize *length)
 
 typedef struct {
     const char *method, *type; /* of the body */
-} WriteWay;
+} FuzzServeWriteWay;
 
 static char *
-place_of(const json_t *object, const char *name)
+fuzz_serve_place_of(const json_t *object, const char *name)
 {
     const char *api_version = json_string_value(json_object_get(object, "apiVersion")),
                *kind = json_string_value(json_object_get(object, "kind"));
@@ -253,7 +253,7 @@ place_of(const json_t *object, const char *name)
 
 /* Returns: (owned): what a subresource takes */
 static json_t *
-subresource_body(Fuzzer *self, const char *subresource, const char *name)
+subresource_body(FuzzServeFuzzer *self, const char *subresource, const char *name)
 {
     static const char *const kinds[][3] = {
         {"scale",    "autoscaling/v1",           "Scale"       },
@@ -268,7 +268,8 @@ subresource_body(Fuzzer *self, const char *subresource, const char *name)
         json_t *body = json_pack("{s:s, s:s, s:{s:s, s:s}}", "apiVersion", kinds[i][1], "kind",
                                  kinds[i][2], "metadata", "name", name, "namespace", "default");
         if (i == 0)
-            json_object_set_new(body, "spec", json_pack("{s:i}", "replicas", draw(self, 5) - 1));
+            json_object_set_new(body, "spec",
+                                json_pack("{s:i}", "replicas", fuzz_serve_draw(self, 5) - 1));
         else if (i == 1)
             json_object_set_new(body, "target",
                                 json_pack("{s:s, s:s}", "kind", "Node", "name", "node-0"));
@@ -280,26 +281,26 @@ subresource_body(Fuzzer *self, const char *subresource, const char *name)
 
 /* Returns: (owned): a JSON patch of @object */
 static json_t *
-json_patch_of(Fuzzer *self, const json_t *object)
+json_patch_of(FuzzServeFuzzer *self, const json_t *object)
 {
     static const char *const kinds[] = {"add", "remove", "replace", "move", "copy", "test"};
     json_t *operations = json_array();
 
-    for (int i = draw(self, 4); i >= 0; i--) {
+    for (int i = fuzz_serve_draw(self, 4); i >= 0; i--) {
         g_autoptr(GString) path = g_string_new(NULL), from = g_string_new(NULL);
 
         spoil_append_pointer(path, object, self->random);
         spoil_append_pointer(from, object, self->random);
-        json_array_append_new(operations,
-                              json_pack("{s:s, s:s, s:s, s:i}", "op", PICK(self, kinds), "path",
-                                        path->str, "from", from->str, "value", draw(self, 3)));
+        json_array_append_new(operations, json_pack("{s:s, s:s, s:s, s:i}", "op", PICK(self, kinds),
+                                                    "path", path->str, "from", from->str, "value",
+                                                    fuzz_serve_draw(self, 3)));
     }
     return operations;
 }
 
 /* The object under a path that the answers before have shown. Returns: (owned): NULL: none */
 static json_t *
-stored_object(Fuzzer *self, const char *path)
+stored_object(FuzzServeFuzzer *self, const char *path)
 {
     GHashTable *query = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     const ExchangeRequest request = {.method = "GET",
@@ -316,13 +317,14 @@ stored_object(Fuzzer *self, const char *path)
 
 /* Puts @object into the body, in a form that fits @type. */
 static void
-set_body(Fuzzer *self, ExchangeRequest *request, const json_t *object)
+set_body(FuzzServeFuzzer *self, ExchangeRequest *request, const json_t *object)
 {
     gboolean is_patch = strcmp(request->method, "PATCH") == 0;
-    json_auto_t *spoilt = draw(self, 4) == 0 ? spoil_json(object, self->random) : NULL;
+    json_auto_t *spoilt = fuzz_serve_draw(self, 4) == 0 ? spoil_json(object, self->random) : NULL;
     const json_t *body = spoilt != NULL ? spoilt : object;
-    g_autoptr(GBytes) bytes =
-        is_patch || draw(self, 2) == 0 || !json_is_object(body) ? NULL : protobuf_encode(body);
+    g_autoptr(GBytes) bytes = is_patch || fuzz_serve_draw(self, 2) == 0 || !json_is_object(body)
+                                  ? NULL
+                                  : protobuf_encode(body);
     g_autoptr(GString) text = NULL;
 
     if (bytes != NULL) {
@@ -333,7 +335,8 @@ set_body(Fuzzer *self, ExchangeRequest *request, const json_t *object)
         text = g_string_new(json);
         free(json);
         if (!is_patch)
-            request->content_type = draw(self, 4) == 0 ? "application/yaml" : "application/json";
+            request->content_type =
+                fuzz_serve_draw(self, 4) == 0 ? "application/yaml" : "application/json";
     }
     append_spoilt(self, text, 8);
     g_free((char *)request->body);
@@ -342,7 +345,7 @@ set_body(Fuzzer *self, ExchangeRequest *request, const json_t *object)
 }
 
 static void
-set_parameters(Fuzzer *self, ExchangeRequest *request)
+set_parameters(FuzzServeFuzzer *self, ExchangeRequest *request)
 {
     static const char *const parameters[][2] = {
         {"dryRun",          "All"   },
@@ -352,16 +355,17 @@ set_parameters(Fuzzer *self, ExchangeRequest *request)
     };
     gboolean is_apply = strcmp(request->content_type, "application/apply-patch+yaml") == 0;
 
-    if (draw(self, 8) > 0)
+    if (fuzz_serve_draw(self, 8) > 0)
         g_hash_table_remove_all(request->query);
     for (gsize i = 0; i < G_N_ELEMENTS(parameters); i++)
-        if ((i == 0 && draw(self, 3) == 0) || (i > 0 && i < 3 && is_apply) || draw(self, 10) == 0)
+        if ((i == 0 && fuzz_serve_draw(self, 3) == 0) || (i > 0 && i < 3 && is_apply) ||
+            fuzz_serve_draw(self, 10) == 0)
             g_hash_table_replace(request->query, g_strdup(parameters[i][0]),
                                  g_strdup(parameters[i][1]));
 }
 
 static const char *
-name_for(Fuzzer *self, const json_t *object)
+name_for(FuzzServeFuzzer *self, const json_t *object)
 {
     static const char *const names[] = {"data", "web", "a"};
     const char *kind = json_string_value(json_object_get(object, "kind"));
@@ -373,7 +377,7 @@ name_for(Fuzzer *self, const json_t *object)
 
 /* Returns: (owned): what a request of that way has as its body, in place of @object (taken) */
 static json_t *
-body_for(Fuzzer *self, const WriteWay *way, json_t *object)
+body_for(FuzzServeFuzzer *self, const FuzzServeWriteWay *way, json_t *object)
 {
     json_t *body = object;
 
@@ -381,8 +385,8 @@ body_for(Fuzzer *self, const WriteWay *way, json_t *object)
         body = json_patch_of(self, object);
     else if (strcmp(way->method, "DELETE") == 0)
         body = json_pack("{s:s, s:s, s:i}", "apiVersion", "v1", "kind", "DeleteOptions",
-                         "gracePeriodSeconds", draw(self, 3) - 1);
-    else if (strcmp(way->type, "application/apply-patch+yaml") == 0 && draw(self, 8) > 0)
+                         "gracePeriodSeconds", fuzz_serve_draw(self, 3) - 1);
+    else if (strcmp(way->type, "application/apply-patch+yaml") == 0 && fuzz_serve_draw(self, 8) > 0)
         json_object_del(json_object_get(object, "metadata"), "managedFields");
     if (body != object)
         json_decref(object);
@@ -391,11 +395,11 @@ body_for(Fuzzer *self, const WriteWay *way, json_t *object)
 
 /* Makes a write of @request: an object, or its subresource, under one of few names. */
 static void
-make_write(Fuzzer *self, ExchangeRequest *request)
+make_write(FuzzServeFuzzer *self, ExchangeRequest *request)
 {
     static const char *const others[] = {"status", "status",   "scale", "binding",
                                          "resize", "eviction", "token", "ephemeralcontainers"};
-    static const WriteWay ways[] = {
+    static const FuzzServeWriteWay ways[] = {
         {"POST",   ""                                      },
         {"PUT",    ""                                      },
         {"PATCH",  "application/merge-patch+json"          },
@@ -406,14 +410,16 @@ make_write(Fuzzer *self, ExchangeRequest *request)
     };
     json_t *object = drawn_objects_next(self->objects);
     const char *name = name_for(self, object);
-    const char *subresource = draw(self, 4) == 0 ? PICK(self, others) : NULL;
-    g_autofree char *path = place_of(object, name), *folder = place_of(object, NULL);
+    const char *subresource = fuzz_serve_draw(self, 4) == 0 ? PICK(self, others) : NULL;
+    g_autofree char *path = fuzz_serve_place_of(object, name),
+                    *folder = fuzz_serve_place_of(object, NULL);
     json_t *stored = stored_object(self, path);
-    const WriteWay way = stored == NULL && draw(self, 4) > 0 ? ways[0] : PICK(self, ways);
+    const FuzzServeWriteWay way =
+        stored == NULL && fuzz_serve_draw(self, 4) > 0 ? ways[0] : PICK(self, ways);
     gboolean is_new = subresource == NULL && strcmp(way.method, "POST") == 0;
 
     json_object_set_new(json_object_get(object, "metadata"), "name", json_string(name));
-    if (stored != NULL && !is_new && draw(self, 3) > 0) {
+    if (stored != NULL && !is_new && fuzz_serve_draw(self, 3) > 0) {
         drawn_objects_change(self->objects, drawn_type(object), stored);
         json_decref(object);
         object = json_incref(stored);
@@ -435,7 +441,7 @@ make_write(Fuzzer *self, ExchangeRequest *request)
 }
 
 static void
-fuzz_round(Fuzzer *self)
+fuzz_round(FuzzServeFuzzer *self)
 {
     static const char *const methods[] = {"GET",   "GET",   "GET",    "POST", "PUT",
                                           "PATCH", "PATCH", "DELETE", "HEAD"};
@@ -470,7 +476,7 @@ fuzz_round(Fuzzer *self)
                                .body = body,
                                .length = length};
 
-    if (draw(self, 3) > 0)
+    if (fuzz_serve_draw(self, 3) > 0)
         make_write(self, &request);
     gboolean is_dry = g_hash_table_contains(request.query, "dryRun"),
              is_write = strcmp(request.method, "GET") != 0;
@@ -490,7 +496,7 @@ int
 main(int argc, char **argv)
 {
     static const char *const releases[] = {"1.36", "1.32", "1.18", "1.25"};
-    Fuzzer self = {0};
+    FuzzServeFuzzer self = {0};
     long rounds = argc > 1 ? atol(argv[1]) : 1000;
     guint32 seed = argc > 2 ? (guint32)atol(argv[2]) : 1;
     gint64 until = argc > 3 ? g_get_monotonic_time() + atol(argv[3]) * G_USEC_PER_SEC : 0;

@@ -17,21 +17,21 @@ typedef struct {
     GPtrArray *rows; /* of json_t */
     GRand *random;
     unsigned n_done, n_refused, n_twice;
-} Fuzzer;
+} FuzzWritesFuzzer;
 
 static int
-draw(Fuzzer *self, gsize n)
+fuzz_writes_draw(FuzzWritesFuzzer *self, gsize n)
 {
     return n > 0 ? g_rand_int_range(self->random, 0, (gint32)n) : 0;
 }
 
 /* Returns: (owned): @value with up to @most places spoilt */
 static json_t *
-spoil(Fuzzer *self, const json_t *value, int most)
+spoil(FuzzWritesFuzzer *self, const json_t *value, int most)
 {
     json_t *spoilt = json_deep_copy(value);
 
-    for (int i = draw(self, (gsize)most + 1); i > 0 && spoilt != NULL; i--) {
+    for (int i = fuzz_writes_draw(self, (gsize)most + 1); i > 0 && spoilt != NULL; i--) {
         json_t *more = spoil_json(spoilt, self->random);
         json_decref(spoilt);
         spoilt = more;
@@ -41,26 +41,27 @@ spoil(Fuzzer *self, const json_t *value, int most)
 
 /* Returns: (owned): a JSON patch */
 static json_t *
-random_operations(Fuzzer *self, const json_t *object, const json_t *value)
+random_operations(FuzzWritesFuzzer *self, const json_t *object, const json_t *value)
 {
     static const char *const kinds[] = {"add", "remove", "replace", "move", "copy", "test", "x"};
     json_t *operations = json_array();
 
-    for (int i = draw(self, 6); i >= 0; i--) {
+    for (int i = fuzz_writes_draw(self, 6); i >= 0; i--) {
         g_autoptr(GString) path = g_string_new(NULL), from = g_string_new(NULL);
 
         spoil_append_pointer(path, object, self->random);
         spoil_append_pointer(from, object, self->random);
-        json_array_append_new(operations, json_pack("{s:s, s:s, s:s, s:O}", "op",
-                                                    kinds[draw(self, G_N_ELEMENTS(kinds))], "path",
-                                                    path->str, "from", from->str, "value", value));
+        json_array_append_new(operations,
+                              json_pack("{s:s, s:s, s:s, s:O}", "op",
+                                        kinds[fuzz_writes_draw(self, G_N_ELEMENTS(kinds))], "path",
+                                        path->str, "from", from->str, "value", value));
     }
     return operations;
 }
 
 /* Puts directives of strategic merge patches into some objects of @value. */
 static void
-add_directives(Fuzzer *self, json_t *value)
+add_directives(FuzzWritesFuzzer *self, json_t *value)
 {
     static const char *const words[] = {"delete", "replace", "merge", "x"};
     json_t *member;
@@ -75,7 +76,7 @@ add_directives(Fuzzer *self, json_t *value)
         add_directives(self, member);
         g_autofree char *order = g_strconcat("$setElementOrder/", name, NULL);
         g_autofree char *deletion = g_strconcat("$deleteFromPrimitiveList/", name, NULL);
-        switch (draw(self, 12)) {
+        switch (fuzz_writes_draw(self, 12)) {
         case 0:
             json_object_set(value, order, member);
             break;
@@ -87,7 +88,7 @@ add_directives(Fuzzer *self, json_t *value)
             break;
         case 3:
             json_object_set_new(value, "$patch",
-                                json_string(words[draw(self, G_N_ELEMENTS(words))]));
+                                json_string(words[fuzz_writes_draw(self, G_N_ELEMENTS(words))]));
             break;
         default:
             break;
@@ -111,8 +112,11 @@ expect(gboolean holds, const char *what, const json_t *row, const json_t *body)
 
 /* Checks what a patch made, and what an update records of it. */
 static void
-check_patched(
-    Fuzzer *self, const json_t *row, const json_t *live, json_t *patched, const SchemaType *type)
+check_patched(FuzzWritesFuzzer *self,
+              const json_t *row,
+              const json_t *live,
+              json_t *patched,
+              const SchemaType *type)
 {
     FieldWriter writer = {.manager = "fuzz", .time = "2026-01-01T00:00:00Z", .has_status = TRUE};
 
@@ -145,7 +149,7 @@ apply(const json_t *live, const json_t *body, const SchemaType *type, gboolean f
 
 /* @spoilt: the stored object is not one that a server would have */
 static void
-check_apply(Fuzzer *self,
+check_apply(FuzzWritesFuzzer *self,
             const json_t *row,
             const json_t *live,
             const json_t *body,
@@ -168,18 +172,19 @@ check_apply(Fuzzer *self,
 }
 
 static void
-fuzz_round(Fuzzer *self)
+fuzz_round(FuzzWritesFuzzer *self)
 {
-    const json_t *row = g_ptr_array_index(self->rows, draw(self, self->rows->len));
+    const json_t *row = g_ptr_array_index(self->rows, fuzz_writes_draw(self, self->rows->len));
     const json_t *recorded = json_object_get(row, "live"), *after = json_object_get(row, "after");
-    gboolean spoilt = draw(self, 2) == 0;
+    gboolean spoilt = fuzz_writes_draw(self, 2) == 0;
     json_t *live = spoil(self, json_is_object(recorded) ? recorded : after, spoilt ? 4 : 0);
-    json_t *body = spoil(self, draw(self, 2) == 0 ? after : json_object_get(row, "body"), 3);
+    json_t *body =
+        spoil(self, fuzz_writes_draw(self, 2) == 0 ? after : json_object_get(row, "body"), 3);
     const SchemaType *type = schema_find(json_string_value(json_object_get(after, "apiVersion")),
                                          json_string_value(json_object_get(after, "kind")));
     g_autoptr(GPtrArray) faults = g_ptr_array_new_with_free_func(g_free);
 
-    if (draw(self, 10) > 0)
+    if (fuzz_writes_draw(self, 10) > 0)
         json_object_del(json_object_get(body, "metadata"), "managedFields");
     if (json_is_object(live) && body != NULL) {
         char *text = json_dumps(body, JSON_ENCODE_ANY);
@@ -189,7 +194,7 @@ fuzz_round(Fuzzer *self)
         free(text);
         spoil_text(bytes, self->random);
         strict_fields(type, 0, bytes->str, bytes->len, faults);
-        check_apply(self, row, live, body, draw(self, 8) == 0 ? NULL : type, spoilt);
+        check_apply(self, row, live, body, fuzz_writes_draw(self, 8) == 0 ? NULL : type, spoilt);
         check_patched(self, row, live, json_patch_apply(live, operations, NULL), type);
         check_patched(self, row, live, json_patch_apply(live, body, NULL), type);
         check_patched(self, row, live, merge_patch_apply(live, body, NULL), type);
@@ -204,7 +209,7 @@ fuzz_round(Fuzzer *self)
 }
 
 static gboolean
-read_rows(Fuzzer *self)
+read_rows(FuzzWritesFuzzer *self)
 {
     g_autofree char *path = g_build_filename(g_getenv("KVOLSIM_SRCDIR"), "tests", "serve",
                                              "recorded-writes.jsonl.xz", NULL);
@@ -225,7 +230,7 @@ read_rows(Fuzzer *self)
 int
 main(int argc, char **argv)
 {
-    Fuzzer self = {.rows = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref)};
+    FuzzWritesFuzzer self = {.rows = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref)};
     long rounds = argc > 1 ? atol(argv[1]) : 300;
 
     self.random = g_rand_new_with_seed(argc > 2 ? (guint32)atol(argv[2]) : 1);

@@ -25,7 +25,7 @@ struct Socketless {
 
 G_GNUC_NORETURN
 static void
-fail(const Exchange *exchange, const char *text)
+socketless_fail(const Exchange *exchange, const char *text)
 {
     fprintf(stderr, "%s: %s %s\n%.2000s\n", text, exchange->request.method, exchange->request.path,
             exchange->request.body);
@@ -42,13 +42,13 @@ take_answer(Exchange *exchange, unsigned code, const char *content_type, GBytes 
     const char *text = g_bytes_get_data(body, &length);
 
     if (self->code != 0 || self->is_stream)
-        fail(exchange, "a second answer");
+        socketless_fail(exchange, "a second answer");
     if (code < 200 || code > 599)
-        fail(exchange, "a code that HTTP has not");
+        socketless_fail(exchange, "a code that HTTP has not");
     if (g_str_has_prefix(content_type, "application/json")) {
         json_t *json = json_loadb(text, length, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
         if (json == NULL)
-            fail(exchange, "an answer that is no JSON");
+            socketless_fail(exchange, "an answer that is no JSON");
         self->json = json;
     }
     self->code = code;
@@ -114,7 +114,7 @@ socketless_send(Socketless *self, ExchangeRequest request)
         g_main_context_iteration(NULL, FALSE);
     unsigned code = exchange->code;
     if (code == 0 && !exchange->is_stream)
-        fail(&exchange->base, "no answer");
+        socketless_fail(&exchange->base, "no answer");
     json_decref(self->answer);
     self->answer = json_incref(exchange->json);
     exchange_unref(&exchange->base);

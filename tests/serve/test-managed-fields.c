@@ -19,7 +19,7 @@ json_quotes(const char *text)
 }
 
 static json_t *
-read_json(const char *text)
+managed_fields_read_json(const char *text)
 {
     g_autofree char *json = json_quotes(text);
     json_error_t fault;
@@ -40,10 +40,10 @@ typedef struct {
         *body;        /* of an apply: below apiVersion, kind and name; else a merge patch */
     const char *spec; /* the object's spec then; NULL: the write is refused */
     const char *said; /* the manager's fieldsV1 then; "": it has no entry; or the error */
-} Step;
+} ManagedFieldsStep;
 
 /* clang-format off */
-static const Step steps[] = {
+static const ManagedFieldsStep steps[] = {
     {"Deployment: one applier", APPLY, "a", "{'spec': {'replicas': 2, 'paused': true}}", "{'replicas': 2, 'paused': true}", "{'f:spec': {'f:paused': {}, 'f:replicas': {}}}"},
     {NULL, APPLY, "a", "{'spec': {'replicas': 2, 'paused': true}}", "{'replicas': 2, 'paused': true}", "{'f:spec': {'f:paused': {}, 'f:replicas': {}}}"},
     {NULL, APPLY, "a", "{'spec': {'replicas': 2}}", "{'replicas': 2}", "{'f:spec': {'f:replicas': {}}}"},
@@ -96,7 +96,7 @@ static const Step steps[] = {
 
 /* Returns: (owned): the body of an apply as a whole object */
 static json_t *
-applied_object(const Step *chain, const char *body)
+applied_object(const ManagedFieldsStep *chain, const char *body)
 {
     g_auto(GStrv) words = g_strsplit(chain->chain, ":", 2);
     const char *version = strcmp(words[0], "Deployment") == 0 ? "apps/v1"
@@ -104,7 +104,7 @@ applied_object(const Step *chain, const char *body)
                                                               : "v1";
     json_t *object = json_pack("{s:s, s:s, s:{s:s}}", "apiVersion", version, "kind", words[0],
                                "metadata", "name", "x");
-    json_t *part = read_json(body);
+    json_t *part = managed_fields_read_json(body);
 
     json_merge_patch(object, part);
     json_decref(part);
@@ -113,8 +113,11 @@ applied_object(const Step *chain, const char *body)
 
 /* Returns: (owned): the stored object; NULL: @error */
 static json_t *
-carry_out(
-    const Step *step, const json_t *live, json_t *body, const SchemaType *type, GError **error)
+managed_fields_carry_out(const ManagedFieldsStep *step,
+                         const json_t *live,
+                         json_t *body,
+                         const SchemaType *type,
+                         GError **error)
 {
     FieldWriter writer = {.manager = step->manager,
                           .time = "2026-01-01T00:00:00Z",
@@ -150,24 +153,24 @@ static void
 chains_of_writes(void **state)
 {
     json_t *live = NULL;
-    const Step *chain = NULL;
+    const ManagedFieldsStep *chain = NULL;
 
     (void)state;
     for (gsize i = 0; i < G_N_ELEMENTS(steps); i++) {
-        const Step *step = &steps[i];
+        const ManagedFieldsStep *step = &steps[i];
         g_autoptr(GError) error = NULL;
 
         if (step->chain != NULL) {
             chain = step;
             g_clear_pointer(&live, json_decref);
         }
-        json_t *body =
-            step->type <= FORCE ? applied_object(chain, step->body) : read_json(step->body);
+        json_t *body = step->type <= FORCE ? applied_object(chain, step->body)
+                                           : managed_fields_read_json(step->body);
         json_t *whole = applied_object(chain, "{}");
         const SchemaType *type =
             schema_find(json_string_value(json_object_get(whole, "apiVersion")),
                         json_string_value(json_object_get(whole, "kind")));
-        json_t *stored = carry_out(step, live, body, type, &error);
+        json_t *stored = managed_fields_carry_out(step, live, body, type, &error);
         json_decref(body);
         json_decref(whole);
         if (stored == NULL) {
@@ -176,7 +179,7 @@ chains_of_writes(void **state)
             continue;
         }
         char *fields = fields_of(stored, step->manager);
-        json_t *wanted = step->spec != NULL ? read_json(step->spec) : NULL;
+        json_t *wanted = step->spec != NULL ? managed_fields_read_json(step->spec) : NULL;
         json_t *spec = json_object_get(stored, "spec"), *nothing = json_object();
         g_autofree char *said = json_quotes(step->said);
         if (strcmp(fields, said) != 0 ||
@@ -198,8 +201,9 @@ updates_and_resets(void **state)
 {
     const SchemaType *type = schema_find("v1", "ConfigMap");
     FieldWriter writer = {.manager = "one", .time = "2026-01-01T00:00:00Z"};
-    json_t *sent = read_json("{'apiVersion': 'v1', 'kind': 'ConfigMap', 'metadata': {'name': 'x', "
-                             "'labels': {'l': 'm'}}, 'data': {'a': 'b'}}");
+    json_t *sent = managed_fields_read_json(
+        "{'apiVersion': 'v1', 'kind': 'ConfigMap', 'metadata': {'name': 'x', "
+        "'labels': {'l': 'm'}}, 'data': {'a': 'b'}}");
     json_t *created = managed_fields_update(NULL, sent, type, &writer);
     char *fields = fields_of(created, "one");
 
@@ -249,7 +253,7 @@ updates_and_resets(void **state)
     /* The first apply to it meets fields from before. */
     g_autoptr(GPtrArray) conflicts = NULL;
     g_autoptr(GError) error = NULL;
-    json_t *body = read_json(
+    json_t *body = managed_fields_read_json(
         "{'apiVersion': 'v1', 'kind': 'ConfigMap', 'metadata': {'name': 'x'}, 'data': {'a': 'c'}}");
     writer.manager = "two";
     assert_null(managed_fields_apply(cleared, body, type, &writer, FALSE, &conflicts, &error));

@@ -115,7 +115,7 @@ static const struct {
 };
 
 static gboolean
-list_has(const json_t *list, const char *name)
+openapi_list_has(const json_t *list, const char *name)
 {
     const json_t *resources = json_object_get(list, "resources");
 
@@ -145,7 +145,7 @@ releases_serve_what_they_served(void **state)
                 &served, name, slash == NULL ? served_by[k].version : slash + 1);
             gboolean wanted = served_by[k].first <= minor && minor <= served_by[k].last;
 
-            if (list_has(list, served_by[k].resource) != wanted)
+            if (openapi_list_has(list, served_by[k].resource) != wanted)
                 fail_msg("1.%d: %s %s", minor, served_by[k].version, served_by[k].resource);
             if (wanted)
                 g_hash_table_add(versions, (void *)served_by[k].version);

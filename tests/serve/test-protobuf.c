@@ -182,7 +182,7 @@ typedef struct {
 } Draw;
 
 static unsigned
-draw(Draw *self, unsigned below)
+protobuf_draw(Draw *self, unsigned below)
 {
     return (unsigned)(sim_random_bits(self->stream, self->object, self->n++) % below);
 }
@@ -193,7 +193,7 @@ draw_scalar(Draw *self, const SchemaType *type, gboolean may_be_zero)
 {
     static const char *const words[] = {"a", "web-0", "\u00e9t\u00e9", "x/y.z", "0"};
     static const char *const quantities[] = {"1Gi", "100m", "0", "5e3"};
-    unsigned n = draw(self, 4), n_words = 0;
+    unsigned n = protobuf_draw(self, 4), n_words = 0;
     char buffer[API_TIME_BUFFER];
 
     while (type->words != NULL && type->words[n_words] != NULL)
@@ -209,7 +209,7 @@ draw_scalar(Draw *self, const SchemaType *type, gboolean may_be_zero)
         return json_real(0.5 + n);
     case SCHEMA_TIME:
         return json_string(
-            api_time_format((SimTime)(draw(self, 1000000)) * SIM_SECOND, FALSE, buffer));
+            api_time_format((SimTime)(protobuf_draw(self, 1000000)) * SIM_SECOND, FALSE, buffer));
     case SCHEMA_MICRO_TIME:
         return json_string(api_time_format((SimTime)(1 + n) * SIM_SECOND - 1000, TRUE, buffer));
     case SCHEMA_QUANTITY:
@@ -223,7 +223,8 @@ draw_scalar(Draw *self, const SchemaType *type, gboolean may_be_zero)
     default:
         if (n_words > 0 && *type->words[n % n_words] != '\0')
             return json_string(type->words[n % n_words]);
-        return json_string(may_be_zero && n == 0 ? "" : words[draw(self, G_N_ELEMENTS(words))]);
+        return json_string(may_be_zero && n == 0 ? ""
+                                                 : words[protobuf_draw(self, G_N_ELEMENTS(words))]);
     }
 }
 
@@ -235,7 +236,8 @@ draw_struct(Draw *self, const SchemaType *type, unsigned depth)
     json_t *object = json_object();
 
     for (const SchemaField *field = type->fields; field->name != NULL; field++)
-        if (field->number != 0 && depth < 9 && draw(self, depth < 3 ? 4 : 8) > 1 - (depth < 3))
+        if (field->number != 0 && depth < 9 &&
+            protobuf_draw(self, depth < 3 ? 4 : 8) > 1 - (depth < 3))
             json_object_set_new(
                 object, field->name,
                 draw_value(self, field->type, field->pointer || field->required, depth + 1));
@@ -246,14 +248,14 @@ draw_struct(Draw *self, const SchemaType *type, unsigned depth)
 static json_t *
 draw_value(Draw *self, const SchemaType *type, gboolean may_be_zero, unsigned depth)
 {
-    unsigned n = 1 + draw(self, 2);
+    unsigned n = 1 + protobuf_draw(self, 2);
     json_t *value;
 
     if (type->choices != NULL) {
         unsigned n_choices = 0;
         while (type->choices[n_choices].name != NULL)
             n_choices++;
-        return draw_value(self, type->choices[draw(self, n_choices)].type, TRUE, depth);
+        return draw_value(self, type->choices[protobuf_draw(self, n_choices)].type, TRUE, depth);
     }
     switch ((int)type->shape) {
     case SCHEMA_STRUCT:

@@ -16,7 +16,7 @@
 #include "serve/api/apply/managed-fields.h"
 
 static const char *
-text_of(const json_t *object, const char *key)
+recorded_writes_text_of(const json_t *object, const char *key)
 {
     return json_string_value(json_object_get(object, key));
 }
@@ -46,8 +46,9 @@ time_of_write(const json_t *row)
     gsize i;
 
     json_array_foreach(json_object_get(meta, "managedFields"), i, entry) {
-        if (g_strcmp0(text_of(entry, "time"), time) > 0 && text_of(entry, "subresource") == NULL)
-            time = text_of(entry, "time");
+        if (g_strcmp0(recorded_writes_text_of(entry, "time"), time) > 0 &&
+            recorded_writes_text_of(entry, "subresource") == NULL)
+            time = recorded_writes_text_of(entry, "time");
     }
     return time;
 }
@@ -71,11 +72,12 @@ remove_admitted(json_t *object)
 
 /* Returns: (owned): the object that the write stores */
 static json_t *
-carry_out(const json_t *row, const SchemaType *type, GError **error)
+recorded_writes_carry_out(const json_t *row, const SchemaType *type, GError **error)
 {
     const json_t *live = json_object_get(row, "live"), *body = json_object_get(row, "body");
-    const char *content = text_of(row, "type"), *manager = text_of(row, "manager");
-    g_autofree char *agent = manager_of_user_agent(text_of(row, "agent"));
+    const char *content = recorded_writes_text_of(row, "type"),
+               *manager = recorded_writes_text_of(row, "manager");
+    g_autofree char *agent = manager_of_user_agent(recorded_writes_text_of(row, "agent"));
     FieldWriter writer = {.manager = manager != NULL ? manager : agent,
                           .time = time_of_write(row),
                           .has_status = schema_field(type, "status") != NULL};
@@ -111,12 +113,14 @@ static void
 check_row(const json_t *row)
 {
     const json_t *after = json_object_get(row, "after");
-    const SchemaType *type = schema_find(text_of(after, "apiVersion"), text_of(after, "kind"));
+    const SchemaType *type = schema_find(recorded_writes_text_of(after, "apiVersion"),
+                                         recorded_writes_text_of(after, "kind"));
     g_autoptr(GError) error = NULL;
-    json_t *stored = carry_out(row, type, &error), *wanted = json_deep_copy(after);
+    json_t *stored = recorded_writes_carry_out(row, type, &error), *wanted = json_deep_copy(after);
 
     if (stored == NULL)
-        fail_msg("%s %s: %s", text_of(row, "label"), text_of(row, "uri"), error->message);
+        fail_msg("%s %s: %s", recorded_writes_text_of(row, "label"),
+                 recorded_writes_text_of(row, "uri"), error->message);
     gboolean is_create = !json_is_object(json_object_get(row, "live"));
 
     strip(stored);
@@ -129,7 +133,8 @@ check_row(const json_t *row)
         g_autofree char *ours = json_dumps(stored, JSON_SORT_KEYS);
         g_autofree char *real = json_dumps(wanted, JSON_SORT_KEYS);
         g_printerr("OURS %s\nREAL %s\n", ours, real); /* cmocka cuts long messages */
-        fail_msg("%s %s", text_of(row, "label"), text_of(row, "uri"));
+        fail_msg("%s %s", recorded_writes_text_of(row, "label"),
+                 recorded_writes_text_of(row, "uri"));
     }
     json_decref(stored);
     json_decref(wanted);

@@ -52,13 +52,13 @@ obey(World *world, CsiModelledOptions *options)
 World *
 retry_world(const RetryCase *row)
 {
-    return world_new(&(WorldOptions){.seed = 1,
-                                     .driver = obey,
-                                     .driver_arg = row,
-                                     .flag = row->flag,
-                                     .value = row->value,
-                                     .flag2 = row->flag2,
-                                     .value2 = row->value2});
+    return world_new(&(SidecarWorldOptions){.seed = 1,
+                                            .driver = obey,
+                                            .driver_arg = row,
+                                            .flag = row->flag,
+                                            .value = row->value,
+                                            .flag2 = row->flag2,
+                                            .value2 = row->value2});
 }
 
 void

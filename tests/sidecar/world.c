@@ -112,7 +112,7 @@ static void *
 get_options(void *data, const ProcessClass *class)
 {
     const World *self = data;
-    const WorldOptions *given = &self->options;
+    const SidecarWorldOptions *given = &self->options;
 
     if (given->only != NULL && given->only->process != class)
         return NULL;
@@ -147,7 +147,7 @@ make_driver(World *self)
 }
 
 World *
-world_new(const WorldOptions *options)
+world_new(const SidecarWorldOptions *options)
 {
     World *self = g_new0(World, 1);
     SimOptions sim_options = {
@@ -255,7 +255,7 @@ world_get(World *self, ObjectKind kind, const char *name)
 }
 
 static void
-commit(World *self, const ApiRequest *request)
+sidecar_world_commit(World *self, const ApiRequest *request)
 {
     ApiResponse response;
 
@@ -270,7 +270,7 @@ world_create(World *self, Object *object)
     ApiRequest request = {
         .verb = API_CREATE, .key = (ObjectKey *)object->key, .object = object, .grace_s = -1};
 
-    commit(self, &request);
+    sidecar_world_commit(self, &request);
     object_unref(object);
 }
 
@@ -279,7 +279,7 @@ commit_edit(World *self, ApiVerb verb, ObjectKey *key, ObjectEdit edit, const vo
 {
     ApiRequest request = {.verb = verb, .key = key, .edit = edit, .arg = arg, .grace_s = -1};
 
-    commit(self, &request);
+    sidecar_world_commit(self, &request);
 }
 
 void

@@ -35,14 +35,14 @@ typedef struct {
     const char *flag2, *value2;
     const char *gate_on; /* a feature gate of Kubernetes; NULL: all default */
     int minor;           /* of the release; 0: 32 */
-} WorldOptions;
+} SidecarWorldOptions;
 
 struct World {
     Sim *sim;
     Objects *objects;
     Strings *strings;
     Timing timing;
-    WorldOptions options;
+    SidecarWorldOptions options;
     GPtrArray *dists;           /* of world_constant() */
     StringMap *gates;           /* of options.gate_on */
     StringList *mutable_keys;   /* of world_allow_changes() */
@@ -53,7 +53,7 @@ struct World {
     GArray *log; /* of WorldEntry, in order of arrival */
 };
 
-World *world_new(const WorldOptions *options);
+World *world_new(const SidecarWorldOptions *options);
 void world_free(World *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(World, world_free)
 

@@ -164,7 +164,7 @@ count_args(const SimDistArg *args)
 #define N_DRAWS 20000u
 
 static int
-compare_times(const void *a, const void *b)
+distribution_compare_times(const void *a, const void *b)
 {
     SimTime left = *(const SimTime *)a, right = *(const SimTime *)b;
     return (left > right) - (left < right);
@@ -177,7 +177,7 @@ assert_follows(SimTime *draws, double (*cdf)(double seconds))
 {
     double distance = 0;
 
-    qsort(draws, N_DRAWS, sizeof *draws, compare_times);
+    qsort(draws, N_DRAWS, sizeof *draws, distribution_compare_times);
     for (unsigned i = 0; i < N_DRAWS; i++) {
         double p = cdf((double)draws[i] / S);
         distance = fmax(distance, fmax(p - (double)i / N_DRAWS, (i + 1.0) / N_DRAWS - p));
@@ -401,7 +401,7 @@ static const BadCase bad_cases[] = {
 /* clang-format on */
 
 static void
-complains(void **state)
+distribution_complains(void **state)
 {
     const BadCase *row = *state;
     g_autoptr(GError) error = NULL;
@@ -433,7 +433,7 @@ main(void)
     TEST(tests, a_mixture_draws_from_its_parts);
     TEST(tests, a_table_keeps_to_the_distribution);
     TEST(tests, shorthands);
-    TEST_ROWS(tests, bad_cases, complains);
+    TEST_ROWS(tests, bad_cases, distribution_complains);
     TEST(tests, names_its_arguments);
     return test_list_run("distribution", tests);
 }

@@ -29,7 +29,7 @@ typedef struct {
 } Model;
 
 static uint64_t
-draw(Model *model, uint64_t below)
+event_queue_draw(Model *model, uint64_t below)
 {
     return sim_random_below(model->stream, 0, model->n_draws++, below);
 }
@@ -40,8 +40,8 @@ static uint64_t
 draw_delay(Model *model)
 {
     if (model->is_wide)
-        return draw(model, UINT64_C(1) << draw(model, 48));
-    return draw(model, draw(model, 2) ? 4 : 1000);
+        return event_queue_draw(model, UINT64_C(1) << event_queue_draw(model, 48));
+    return event_queue_draw(model, event_queue_draw(model, 2) ? 4 : 1000);
 }
 
 static Expected *
@@ -93,12 +93,13 @@ model_schedule(Model *model)
     /* Few different instants, so many ties. */
     Expected event = {
         .at = sim_now(model->sim) + (SimTime)draw_delay(model),
-        .is_tick = draw(model, 4) == 0,
+        .is_tick = event_queue_draw(model, 4) == 0,
     };
     void *data = GUINT_TO_POINTER(model->expected->len);
 
     if (event.is_tick) {
-        event.order = draw(model, UINT64_C(1) << 20) << 12 | model->expected->len % 4096;
+        event.order =
+            event_queue_draw(model, UINT64_C(1) << 20) << 12 | model->expected->len % 4096;
         event.id = sim_at_tick(model->sim, event.at, event.order, &model_event, data, 1, 0);
     } else {
         event.order = model->n_scheduled;
@@ -111,7 +112,7 @@ model_schedule(Model *model)
 static void
 model_cancel(Model *model)
 {
-    Expected *event = expected_at(model, (unsigned)draw(model, model->expected->len));
+    Expected *event = expected_at(model, (unsigned)event_queue_draw(model, model->expected->len));
 
     assert_int_equal(sim_cancel(model->sim, event->id), event->id != 0);
     assert_false(sim_cancel(model->sim, event->id));
@@ -124,9 +125,9 @@ model_act(Model *model)
     if (model->n_operations == 0)
         return;
     model->n_operations--;
-    for (uint64_t n = draw(model, 3); n > 0; n--)
+    for (uint64_t n = event_queue_draw(model, 3); n > 0; n--)
         model_schedule(model);
-    if (draw(model, 100) < model->cancel_share)
+    if (event_queue_draw(model, 100) < model->cancel_share)
         model_cancel(model);
 }
 
@@ -151,13 +152,14 @@ model_act_early(Model *model)
     SimTime gap = model_next(model)->at - sim_now(model->sim);
 
     if (gap > 1)
-        sim_run_until(model->sim, sim_now(model->sim) + (SimTime)draw(model, (uint64_t)gap));
+        sim_run_until(model->sim,
+                      sim_now(model->sim) + (SimTime)event_queue_draw(model, (uint64_t)gap));
     for (unsigned i = 0; i < 100 && model->n_operations > 0; i++, model->n_operations--)
         model_schedule(model);
 }
 
 static int
-compare_times(const void *a, const void *b)
+event_queue_compare_times(const void *a, const void *b)
 {
     SimTime first = *(const SimTime *)a, second = *(const SimTime *)b;
 
@@ -174,7 +176,7 @@ assert_pending_as_the_model(Model *model)
     for (unsigned i = 0; i < model->expected->len; i++)
         if (expected_at(model, i)->id != 0)
             g_array_append_val(times, expected_at(model, i)->at);
-    g_array_sort(times, compare_times);
+    g_array_sort(times, event_queue_compare_times);
 
     g_autofree SimPending *pending = g_new(SimPending, times->len + 1);
     assert_int_equal(sim_pending(model->sim, pending, times->len + 1), times->len);
@@ -225,7 +227,7 @@ fires_as_the_model(void **state)
             model_cancel(&model);
         while (model_next(&model) != NULL) {
             assert_int_equal(sim_next_event_at(sim), model_next(&model)->at);
-            if (draw(&model, 8) == 0) /* from outside, and before what comes next */
+            if (event_queue_draw(&model, 8) == 0) /* from outside, and before what comes next */
                 model_act_early(&model);
             if (model.n_fired % 32 == 0)
                 assert_pending_as_the_model(&model);

@@ -71,7 +71,7 @@ shortest(double number)
 }
 
 static void
-check_number(GString *text, double number)
+metrics_check_number(GString *text, double number)
 {
     g_autofree char *want = shortest(number);
 
@@ -97,14 +97,14 @@ no_text_is_shorter_and_all_read_as_the_same(void **state)
 
         memcpy(&number, &bits, sizeof number);
         if (isfinite(number))
-            check_number(text, number);
+            metrics_check_number(text, number);
         small >>= i % 52;
         memcpy(&number, &small, sizeof number);
-        check_number(text, number);
-        check_number(text, (double)integer * 1e-9);
-        check_number(text, (double)integer);
-        check_number(text, (double)(integer % 100000) / pow(10, i % 20));
-        check_number(text, (double)(integer % 100000) * pow(10, i % 20));
+        metrics_check_number(text, number);
+        metrics_check_number(text, (double)integer * 1e-9);
+        metrics_check_number(text, (double)integer);
+        metrics_check_number(text, (double)(integer % 100000) / pow(10, i % 20));
+        metrics_check_number(text, (double)(integer % 100000) * pow(10, i % 20));
     }
 }
 
@@ -215,12 +215,12 @@ text_is_as_prometheus_has_it(void **state)
 typedef struct {
     GString *calls;
     char name;
-} Caller;
+} MetricsCaller;
 
 static void
 call(void *data)
 {
-    const Caller *caller = data;
+    const MetricsCaller *caller = data;
 
     g_string_append_c(caller->calls, caller->name);
 }
@@ -230,7 +230,7 @@ collectors_are_called_in_the_order_added(void **state)
 {
     g_autoptr(SimMetrics) metrics = sim_metrics_new(NULL);
     g_autoptr(GString) calls = g_string_new(NULL);
-    Caller callers[] = {
+    MetricsCaller callers[] = {
         {calls, 'a'},
         {calls, 'b'},
         {calls, 'c'}

@@ -51,14 +51,14 @@ typedef struct {
     SimStream draws; /* entity 0: gaps, 1: services */
     uint64_t n_arrived, n_served;
     double waited; /* seconds, of all after the warm-up */
-} Queue;
+} QueueingQueue;
 
 G_STATIC_ASSERT(sizeof(SimTime) <= sizeof(void *));
 
 static void
 customer_served(Sim *sim, void *data)
 {
-    Queue *queue = data;
+    QueueingQueue *queue = data;
 
     (void)sim;
     sim_station_done(queue->station);
@@ -70,7 +70,7 @@ static const SimEventType served_event = {.name = "served", .fire = customer_ser
 static void
 serve_customer(void *data, void *customer)
 {
-    Queue *queue = data;
+    QueueingQueue *queue = data;
 
     if (queue->n_served >= N_WARM_UP)
         queue->waited += (double)(sim_now(queue->sim) - (SimTime)customer) / S;
@@ -85,7 +85,7 @@ static const SimEventType arrives_event = {.name = "arrives", .fire = customer_a
 static void
 customer_arrives(Sim *sim, void *data)
 {
-    Queue *queue = data;
+    QueueingQueue *queue = data;
 
     sim_station_submit(queue->station, (void *)sim_now(sim));
     if (++queue->n_arrived < N_WARM_UP + N_CUSTOMERS)
@@ -95,7 +95,7 @@ customer_arrives(Sim *sim, void *data)
 
 /* Returns: the mean wait of one replication, in seconds */
 static double
-simulate(const QueueCase *row, uint32_t replication)
+queueing_simulate(const QueueCase *row, uint32_t replication)
 {
     g_autoptr(Sim) sim =
         sim_new(&(SimOptions){.seed = 1, .replication = replication, .untraced = TRUE});
@@ -103,7 +103,7 @@ simulate(const QueueCase *row, uint32_t replication)
         sim_dist_new("exponential", (const SimDistArg[]){TIME("mean", row->gap_mean)}, 1, NULL);
     g_autoptr(SimDist) service =
         sim_dist_new(row->service_kind, row->service, row->service[1].name != NULL ? 2 : 1, NULL);
-    Queue queue = {
+    QueueingQueue queue = {
         .sim = sim,
         .gap = gap,
         .service = service,
@@ -127,7 +127,7 @@ waits_as_in_theory(void **state)
     double waits[N_REPLICATIONS], mean = 0, variance = 0;
 
     for (unsigned i = 0; i < N_REPLICATIONS; i++) {
-        waits[i] = simulate(row, i);
+        waits[i] = queueing_simulate(row, i);
         mean += waits[i] / N_REPLICATIONS;
     }
     for (unsigned i = 0; i < N_REPLICATIONS; i++)

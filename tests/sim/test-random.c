@@ -65,9 +65,9 @@ typedef struct {
     const char *name;
     uint64_t entity_step, n_step; /* as the draw's number grows by one */
     gboolean new_stream;
-} Walk;
+} RandomWalk;
 
-static const Walk walks[] = {
+static const RandomWalk walks[] = {
     {"uniform over counts",              0,                            1, FALSE},
     {"uniform over small entities",      1,                            0, FALSE},
     {"uniform over hashed entities",     UINT64_C(0x5851f42d4c957f2d), 0, FALSE},
@@ -80,7 +80,7 @@ static const Walk walks[] = {
 #define N_CELLS 16u
 
 static uint64_t
-walk_draw(const Walk *walk, uint64_t i)
+walk_draw(const RandomWalk *walk, uint64_t i)
 {
     char name[32];
 
@@ -104,7 +104,7 @@ assert_chi_squared(const unsigned *counts, unsigned n_cells, double n)
 static void
 walks_evenly(void **state)
 {
-    const Walk *walk = *state;
+    const RandomWalk *walk = *state;
     unsigned high[N_CELLS * N_CELLS] = {0}, low[N_CELLS * N_CELLS] = {0},
                             mixed[N_CELLS * N_CELLS] = {0};
     unsigned bit_counts[64] = {0};
@@ -183,18 +183,19 @@ below_is_below(void **state)
 
 typedef struct {
     uint64_t outer, inner;
-} Item;
+} RandomItem;
 
 static uint64_t
-place_of(const void *item, SimStream stream, uint64_t walk)
+random_place_of(const void *item, SimStream stream, uint64_t walk)
 {
-    return sim_random_bits(stream, ((const Item *)item)->inner, walk);
+    return sim_random_bits(stream, ((const RandomItem *)item)->inner, walk);
 }
 
 static uint64_t
 place_within(const void *item, SimStream stream, uint64_t walk)
 {
-    return sim_map_place(stream, walk, ((const Item *)item)->outer, ((const Item *)item)->inner);
+    return sim_map_place(stream, walk, ((const RandomItem *)item)->outer,
+                         ((const RandomItem *)item)->inner);
 }
 
 /* All 24 orders of four items are equally likely. */
@@ -202,7 +203,7 @@ static void
 a_walk_takes_any_order(void **state)
 {
     SimStream stream = sim_stream_from(1, 0, "walk");
-    Item items[4] = {
+    RandomItem items[4] = {
         {0, 0},
         {0, 1},
         {0, 2},
@@ -214,11 +215,11 @@ a_walk_takes_any_order(void **state)
     for (uint64_t walk = 0; walk < 24000; walk++) {
         void *order[] = {&items[0], &items[1], &items[2], &items[3]};
         unsigned code = 0;
-        sim_shuffle(order, 4, place_of, stream, walk);
+        sim_shuffle(order, 4, random_place_of, stream, walk);
         for (unsigned i = 0; i < 4; i++) { /* Lehmer's code */
             unsigned n_less = 0;
             for (unsigned k = i + 1; k < 4; k++)
-                n_less += (Item *)order[k] < (Item *)order[i];
+                n_less += (RandomItem *)order[k] < (RandomItem *)order[i];
             code = code * (4 - i) + n_less;
         }
         counts[code]++;
@@ -231,20 +232,20 @@ static void
 a_part_of_a_walk_keeps_its_order(void **state)
 {
     SimStream stream = sim_stream_from(1, 0, "walk");
-    Item items[8];
+    RandomItem items[8];
 
     (void)state;
     for (unsigned i = 0; i < 8; i++)
-        items[i] = (Item){0, i};
+        items[i] = (RandomItem){0, i};
     for (uint64_t walk = 0; walk < 100; walk++) {
         void *all[8], *odd[] = {&items[7], &items[5], &items[3], &items[1]};
         unsigned at = 0;
         for (unsigned i = 0; i < 8; i++)
             all[i] = &items[i];
-        sim_shuffle(all, 8, place_of, stream, walk);
-        sim_shuffle(odd, 4, place_of, stream, walk);
+        sim_shuffle(all, 8, random_place_of, stream, walk);
+        sim_shuffle(odd, 4, random_place_of, stream, walk);
         for (unsigned i = 0; i < 8; i++)
-            if (((Item *)all[i])->inner % 2 == 1)
+            if (((RandomItem *)all[i])->inner % 2 == 1)
                 assert_ptr_equal(all[i], odd[at++]);
         assert_int_equal(at, 4);
     }
@@ -255,7 +256,7 @@ static void
 a_map_within_a_map_stays_together(void **state)
 {
     SimStream stream = sim_stream_from(1, 0, "walk");
-    Item items[4] = {
+    RandomItem items[4] = {
         {0, 7},
         {0, 8},
         {1, 7},
@@ -267,7 +268,7 @@ a_map_within_a_map_stays_together(void **state)
     for (uint64_t walk = 0; walk < 8000; walk++) {
         void *order[] = {&items[0], &items[1], &items[2], &items[3]};
         sim_shuffle(order, 4, place_within, stream, walk);
-        Item *const *sorted = (Item *const *)order;
+        RandomItem *const *sorted = (RandomItem *const *)order;
         assert_int_equal(sorted[0]->outer, sorted[1]->outer);
         assert_int_equal(sorted[2]->outer, sorted[3]->outer);
         counts[sorted[0]->outer * 4 + (sorted[0]->inner - 7) * 2 + (sorted[2]->inner - 7)]++;

@@ -13,14 +13,14 @@
 #define N_TEXTS 100000 /* the table grows several times */
 
 static int
-set_up(void **state)
+strings_set_up(void **state)
 {
     *state = strings_new();
     return 0;
 }
 
 static int
-tear_down(void **state)
+strings_tear_down(void **state)
 {
     strings_free(*state);
     return 0;
@@ -93,10 +93,11 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(equal_texts_have_one_address, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(texts_without_changes, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(formats, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(lists_find_items, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(equal_texts_have_one_address, strings_set_up,
+                                        strings_tear_down),
+        cmocka_unit_test_setup_teardown(texts_without_changes, strings_set_up, strings_tear_down),
+        cmocka_unit_test_setup_teardown(formats, strings_set_up, strings_tear_down),
+        cmocka_unit_test_setup_teardown(lists_find_items, strings_set_up, strings_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

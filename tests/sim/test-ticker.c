@@ -10,15 +10,15 @@
 #define WAIT_TICK 1
 #define WAIT_OTHER 2
 
-typedef struct World World;
+typedef struct TickerWorld TickerWorld;
 
 typedef struct {
-    World *world;
+    TickerWorld *world;
     unsigned number;
     SimTicker *ticker;
     unsigned n_waiting; /* pieces of work: a pass without any changes nothing */
     uint64_t n_passes;  /* with work */
-} Worker;
+} TickerWorker;
 
 typedef struct {
     const char *name;
@@ -27,23 +27,23 @@ typedef struct {
     SimTime period_max, gap_max, long_max;
 } WorldCase;
 
-struct World {
+struct TickerWorld {
     const WorldCase *row;
     Sim *sim;
     GString *log;
-    Worker workers[N_TICKERS];
+    TickerWorker workers[N_TICKERS];
     SimStream stream;
     uint64_t n_arrivals;
 };
 
 static uint64_t
-draw(World *world, uint64_t entity, uint64_t n, uint64_t below)
+ticker_draw(TickerWorld *world, uint64_t entity, uint64_t n, uint64_t below)
 {
     return sim_random_below(world->stream, entity, n, below);
 }
 
 static void
-give_work(Worker *worker)
+give_work(TickerWorker *worker)
 {
     worker->n_waiting++;
     sim_ticker_wake(worker->ticker);
@@ -61,7 +61,7 @@ static const SimEventType work_event = {.name = "work", .fire = work_arrives};
 static void
 long_pass_ends(Sim *sim, void *data)
 {
-    Worker *worker = data;
+    TickerWorker *worker = data;
 
     g_string_append_printf(worker->world->log, "%" G_GINT64_FORMAT " %u ends\n", sim_now(sim),
                            worker->number);
@@ -71,7 +71,7 @@ long_pass_ends(Sim *sim, void *data)
 static const SimEventType end_event = {.name = "end", .fire = long_pass_ends};
 
 static void
-log_pass(const Worker *worker)
+log_pass(const TickerWorker *worker)
 {
     Sim *sim = worker->world->sim;
     SimCause cause = sim_trace_get(sim_trace(sim), sim_cause(sim));
@@ -88,23 +88,23 @@ log_pass(const Worker *worker)
 static gboolean
 worker_pass(void *data)
 {
-    Worker *worker = data;
-    World *world = worker->world;
+    TickerWorker *worker = data;
+    TickerWorld *world = worker->world;
     if (worker->n_waiting == 0)
         return FALSE;
 
     log_pass(worker);
     worker->n_waiting--;
     uint64_t n = worker->n_passes++;
-    Worker *other = &world->workers[draw(world, worker->number, 4 * n, N_TICKERS)];
-    uint64_t choice = draw(world, worker->number, 4 * n + 1, 10);
+    TickerWorker *other = &world->workers[ticker_draw(world, worker->number, 4 * n, N_TICKERS)];
+    uint64_t choice = ticker_draw(world, worker->number, 4 * n + 1, 10);
     if (choice < 2 && other != worker)
         give_work(other);
     if (choice == 2)
         sim_at(world->sim, sim_now(world->sim), &work_event, other, WAIT_OTHER);
     if (choice >= 8 && world->row->long_max > 0) {
         SimTime duration =
-            (SimTime)draw(world, worker->number, 4 * n + 2, (uint64_t)world->row->long_max);
+            (SimTime)ticker_draw(world, worker->number, 4 * n + 2, (uint64_t)world->row->long_max);
         sim_ticker_begin_long_pass(worker->ticker);
         sim_after(world->sim, duration, &end_event, worker, WAIT_OTHER);
     }
@@ -119,30 +119,30 @@ static const SimEventType arrive_event = {.name = "arrive", .fire = arrive};
 static void
 arrive(Sim *sim, void *data)
 {
-    World *world = data;
+    TickerWorld *world = data;
     uint64_t n = world->n_arrivals++;
-    uint64_t scale = draw(world, 100, 2 * n, 4);
+    uint64_t scale = ticker_draw(world, 100, 2 * n, 4);
     SimTime gap_max =
         scale == 0 ? world->row->gap_max : world->row->period_max * (SimTime)scale / 2;
 
-    give_work(&world->workers[draw(world, 101, n, N_TICKERS)]);
-    sim_after(sim, (SimTime)draw(world, 100, 2 * n + 1, (uint64_t)gap_max), &arrive_event, world,
-              WAIT_OTHER);
+    give_work(&world->workers[ticker_draw(world, 101, n, N_TICKERS)]);
+    sim_after(sim, (SimTime)ticker_draw(world, 100, 2 * n + 1, (uint64_t)gap_max), &arrive_event,
+              world, WAIT_OTHER);
 }
 
 static void
-world_start(World *world)
+ticker_world_start(TickerWorld *world)
 {
     for (unsigned i = 0; i < N_TICKERS; i++) {
-        Worker *worker = &world->workers[i];
-        *worker = (Worker){.world = world, .number = i};
+        TickerWorker *worker = &world->workers[i];
+        *worker = (TickerWorker){.world = world, .number = i};
         worker->ticker = sim_ticker_new(
             world->sim,
             &(SimTickerOptions){
                 .name = "worker",
-                .period = 1 + (SimTime)draw(world, 102, i, (uint64_t)world->row->period_max),
-                .cost = (SimTime)draw(world, 104, i, (uint64_t)world->row->cost_max + 1),
-                .phase = (SimTime)draw(world, 103, i, (uint64_t)world->row->period_max),
+                .period = 1 + (SimTime)ticker_draw(world, 102, i, (uint64_t)world->row->period_max),
+                .cost = (SimTime)ticker_draw(world, 104, i, (uint64_t)world->row->cost_max + 1),
+                .phase = (SimTime)ticker_draw(world, 103, i, (uint64_t)world->row->period_max),
                 .jitter = world->row->jitters[i % 2],
                 .stream = sim_stream(world->sim, "ticker"),
                 .entity = i,
@@ -160,11 +160,11 @@ static char *
 world_run(const WorldCase *row, uint64_t seed, gboolean polling)
 {
     g_autoptr(Sim) sim = sim_new(&(SimOptions){.seed = seed, .polling = polling});
-    World world = {
+    TickerWorld world = {
         .row = row, .sim = sim, .log = g_string_new(NULL), .stream = sim_stream(sim, "world")};
     SimTime step = row->gap_max;
 
-    world_start(&world);
+    ticker_world_start(&world);
     for (unsigned i = 1; i <= 40; i++) {
         assert_true(sim_run_until(sim, i * step));
         give_work(&world.workers[i % N_TICKERS]); /* from outside, after this instant */

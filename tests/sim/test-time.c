@@ -85,7 +85,7 @@ static const BadTime bad_times[] = {
 };
 
 static void
-complains(void **state)
+time_complains(void **state)
 {
     const BadTime *row = *state;
     g_autoptr(GError) error = NULL;
@@ -127,7 +127,7 @@ main(void)
     TestList tests = {0};
 
     TEST_ROWS(tests, good_times, parses_and_formats);
-    TEST_ROWS(tests, bad_times, complains);
+    TEST_ROWS(tests, bad_times, time_complains);
     TEST(tests, every_time_survives_the_round_trip);
     TEST(tests, sums_stay_at_never);
     return test_list_run("sim-time", tests);

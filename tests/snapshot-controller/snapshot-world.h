@@ -102,7 +102,7 @@ mark_being_deleted(Object *object, const void *annotation)
 static World *
 world_with_claim(const DriverCase *driver, const char *policy)
 {
-    World *world = world_new(&(WorldOptions){.driver = set_driver, .driver_arg = driver});
+    World *world = world_new(&(SidecarWorldOptions){.driver = set_driver, .driver_arg = driver});
 
     world_create(world, &world_claim(world, "data", "lab", NULL)->meta);
     world_create(world, &world_volume(world, "pv")->meta);

@@ -26,7 +26,7 @@ typedef enum {
     FATE_VERY_LATE,
     FATE_CRASH,
     N_FATES,
-} Fate;
+} InterleaveFate;
 
 static const SimTime late_by[] = {
     [FATE_LATE] = 300 * SIM_MS,         /* after all that is under way */
@@ -37,7 +37,7 @@ static const char *const fate_names[] = {"late", "very late", "it dies"};
 
 typedef struct {
     unsigned message;
-    Fate fate;
+    InterleaveFate fate;
 } Deviation;
 
 #define DEPTH_MAX 2
@@ -257,15 +257,15 @@ begun(void *data, Run *run)
 
 typedef struct {
     const SmallWorld *small;
-    World *world;
+    TrialWorld *world;
     Scenario *scenario;
     unsigned n_runs, n_messages;
     gboolean is_quiet; /* a bug is planted: failures are what is wanted */
-} Search;
+} InterleaveSearch;
 
 /* Returns: whether the world holds */
 static gboolean
-try(Search *self, const Deviation *deviations, unsigned n)
+try(InterleaveSearch *self, const Deviation *deviations, unsigned n)
 {
     g_autoptr(GString) told = g_string_new(NULL);
     Explorer now = {.small = self->small, .n_deviations = n, .told = told};
@@ -284,7 +284,7 @@ try(Search *self, const Deviation *deviations, unsigned n)
 
 /* Stops at the first failure. */
 static gboolean
-try_all(Search *self, unsigned depth, unsigned window)
+try_all(InterleaveSearch *self, unsigned depth, unsigned window)
 {
     if (!try(self, NULL, 0))
         return FALSE;
@@ -306,10 +306,10 @@ try_all(Search *self, unsigned depth, unsigned window)
     return TRUE;
 }
 
-static Search
+static InterleaveSearch
 search_new(const SmallWorld *small, const char *folder)
 {
-    Search search = {.small = small, .world = world_new(small->text)};
+    InterleaveSearch search = {.small = small, .world = world_new(small->text)};
     g_autoptr(Trial) trial = NULL;
 
     search.scenario = trial_load(search.world, folder, &trial);
@@ -319,7 +319,7 @@ search_new(const SmallWorld *small, const char *folder)
 }
 
 static void
-search_clear(Search *self)
+search_clear(InterleaveSearch *self)
 {
     scenario_free(self->scenario);
     world_free(self->world);
@@ -335,7 +335,7 @@ main(int argc, char **argv)
     unsigned n_passed = 0, n_failed = 0;
 
     for (const SmallWorld *small = small_worlds; small->name != NULL; small++) {
-        Search search = search_new(small, folder);
+        InterleaveSearch search = search_new(small, folder);
         gboolean is_good = try_all(&search, depth, window);
         printf("%s: %u messages, %u interleavings: %s\n", small->name, search.n_messages,
                search.n_runs, is_good ? "all hold" : "one fails");
@@ -344,7 +344,7 @@ main(int argc, char **argv)
         search_clear(&search);
     }
     for (const PlantedBug *bug = planted_bugs; bug->table != NULL; bug++) {
-        Search search = search_new(bug->world, folder);
+        InterleaveSearch search = search_new(bug->world, folder);
         planted = bug;
         search.is_quiet = TRUE;
         gboolean is_found = !try_all(&search, depth, window);

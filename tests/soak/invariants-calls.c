@@ -136,7 +136,7 @@ is_counted(const Invariants *self, const CsiDriver *driver, const char *volume_i
 }
 
 static void
-count_volume(void *data, const CsiModelledVolume *volume)
+invariants_calls_count_volume(void *data, const CsiModelledVolume *volume)
 {
     LimitCount *count = data;
     g_autoptr(StringList) nodes = csi_modelled_driver_published_nodes(count->driver, volume->id);
@@ -155,7 +155,7 @@ check_limit(Invariants *self, const CsiCallRecord *record, const CsiModelledDriv
 
     if (limit == 0 || !is_counted(self, record->driver, request->volume_id, request->node_id))
         return;
-    csi_modelled_driver_each_volume(driver, count_volume, &count);
+    csi_modelled_driver_each_volume(driver, invariants_calls_count_volume, &count);
     if (count.n >= (unsigned)limit)
         invariants_fault(self, "%s attached to %s, which has its %d volumes", request->volume_id,
                          request->node_id, limit);

@@ -12,7 +12,7 @@
 
 /* Failures are warnings, and successes are none. */
 static void
-check_words(Invariants *self, const ApiEvent *event)
+invariants_events_check_words(Invariants *self, const ApiEvent *event)
 {
     gboolean is_failure =
         strstr(event->reason, "Failed") != NULL || strstr(event->reason, "Error") != NULL;
@@ -146,7 +146,7 @@ invariants_saw_event(void *data, const ApiEventWrite *write, SimTime responds_at
     (void)responds_at;
     if (event->involved == NULL)
         return;
-    check_words(self, event);
+    invariants_events_check_words(self, event);
     if (object == NULL || !object_uid_equal(object->uid, event->involved_uid) ||
         g_str_has_prefix(event->message, "(combined"))
         return;

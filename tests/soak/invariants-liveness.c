@@ -101,7 +101,7 @@ is_being_copied(const Invariants *self, const Claim *source)
 
 /* PVC-21.3, PVC-25: a volume made by hand that the claim could have. */
 static gboolean
-fits(const Volume *volume, const Claim *claim)
+invariants_liveness_fits(const Volume *volume, const Claim *claim)
 {
     return volume->phase == VOLUME_AVAILABLE && volume->claim_ref.claim == NULL &&
            !object_is_deleted(&volume->meta) &&
@@ -116,7 +116,8 @@ check_volume_for(Invariants *self, const Claim *claim)
 {
     for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_VOLUME); i++) {
         const Volume *volume = VOLUME_CONST(invariants_stored(self, KIND_VOLUME, i));
-        if (volume != NULL && fits(volume, claim) && invariants_is_old(self, &volume->meta))
+        if (volume != NULL && invariants_liveness_fits(volume, claim) &&
+            invariants_is_old(self, &volume->meta))
             invariants_fault(self, "claim %s: still Pending, volume %s would fit",
                              claim->meta.key->text, volume->meta.key->name);
     }
@@ -374,13 +375,13 @@ typedef struct {
     Invariants *self;
     const CsiModelledDriver *driver;
     const char *name;
-} Visit;
+} InvariantsLivenessVisit;
 
 /* Nothing is staged or mounted without a pod. */
 static void
 check_mounts(void *data, const CsiModelledVolume *volume)
 {
-    Visit *visit = data;
+    InvariantsLivenessVisit *visit = data;
     const Objects *objects = visit->self->objects;
 
     for (uint32_t i = 0; i < objects_n_keys(objects, KIND_NODE); i++) {
@@ -413,7 +414,8 @@ invariants_check_liveness(Invariants *self)
     invariants_check_grown(self);
     for (unsigned i = 0; i < cluster_n_drivers(run_cluster(self->run)); i++) {
         CsiDriver *driver = cluster_driver(run_cluster(self->run), i);
-        Visit visit = {self, csi_modelled_driver_cast(driver), csi_driver_name(driver)};
+        InvariantsLivenessVisit visit = {self, csi_modelled_driver_cast(driver),
+                                         csi_driver_name(driver)};
         csi_modelled_driver_each_volume(visit.driver, check_mounts, &visit);
     }
 }

@@ -91,11 +91,11 @@ typedef struct {
     Invariants *self;
     const CsiModelledDriver *driver;
     const char *name;
-} Visit;
+} InvariantsRestVisit;
 
 /* A volume whose object is still there: somebody wants it kept. */
 static gboolean
-is_retained(const Visit *visit, const char *volume_id)
+is_retained(const InvariantsRestVisit *visit, const char *volume_id)
 {
     const Objects *objects = visit->self->objects;
 
@@ -138,7 +138,7 @@ is_attached_for_ever(const Invariants *self, const char *volume_id)
 static void
 check_left_volume(void *data, const CsiModelledVolume *volume)
 {
-    Visit *visit = data;
+    InvariantsRestVisit *visit = data;
 
     if (volume->name != NULL && !is_retained(visit, volume->id) &&
         !history_is_kept(visit->self->history, volume->id) &&
@@ -311,7 +311,8 @@ invariants_check_empty(Invariants *self)
             check_left_node(self, NODE(invariants_stored(self, KIND_NODE, i)));
     for (unsigned i = 0; i < cluster_n_drivers(run_cluster(self->run)); i++) {
         CsiDriver *driver = cluster_driver(run_cluster(self->run), i);
-        Visit visit = {self, csi_modelled_driver_cast(driver), csi_driver_name(driver)};
+        InvariantsRestVisit visit = {self, csi_modelled_driver_cast(driver),
+                                     csi_driver_name(driver)};
         csi_modelled_driver_each_volume(visit.driver, check_left_volume, &visit);
     }
 }

@@ -116,7 +116,7 @@ check_nodes(Invariants *self)
 
 /* NL-42, NL-72: no pod stays on a node that is gone, or that has a taint that drives it away. */
 static void
-check_pod(Invariants *self, const Pod *pod)
+invariants_states_check_pod(Invariants *self, const Pod *pod)
 {
     const Node *node = (const Node *)invariants_find(self, KIND_NODE, pod->node_name);
 
@@ -177,7 +177,7 @@ check_expansion(Invariants *self, const Claim *claim, const Volume *volume)
 }
 
 static void
-check_claim(Invariants *self, const Claim *claim)
+invariants_states_check_claim(Invariants *self, const Claim *claim)
 {
     const Volume *volume = invariants_volume_of_claim(self, claim->meta.key);
     const char *text = claim->meta.key->text;
@@ -198,7 +198,7 @@ check_claim(Invariants *self, const Claim *claim)
 
 /* PROT-11, PROV-31 */
 static void
-check_volume(Invariants *self, const Volume *volume)
+invariants_states_check_volume(Invariants *self, const Volume *volume)
 {
     gboolean is_provisioned = object_annotation(&volume->meta, ANNOTATION_PROVISIONED_BY) != NULL;
     const char *text = volume->meta.key->text;
@@ -219,7 +219,7 @@ check_volume(Invariants *self, const Volume *volume)
 
 /* EA-19, EA-23 */
 static void
-check_attachment(Invariants *self, const Attachment *attachment)
+invariants_states_check_attachment(Invariants *self, const Attachment *attachment)
 {
     static const char prefix[] = "external-attacher/";
     const char *text = attachment->meta.key->text;
@@ -324,19 +324,19 @@ check_object(Invariants *self, const Object *object)
     switch ((unsigned)object_kind(object)) {
     case KIND_POD:
         if (POD_CONST(object)->node_name != NULL)
-            check_pod(self, POD_CONST(object));
+            invariants_states_check_pod(self, POD_CONST(object));
         break;
     case KIND_LEASE:
         check_lease(self, LEASE_CONST(object));
         break;
     case KIND_CLAIM:
-        check_claim(self, CLAIM_CONST(object));
+        invariants_states_check_claim(self, CLAIM_CONST(object));
         break;
     case KIND_VOLUME:
-        check_volume(self, VOLUME_CONST(object));
+        invariants_states_check_volume(self, VOLUME_CONST(object));
         break;
     case KIND_ATTACHMENT:
-        check_attachment(self, (const Attachment *)object);
+        invariants_states_check_attachment(self, (const Attachment *)object);
         break;
     case KIND_VOLUME_SNAPSHOT:
         if (!object_is_deleted(object) && !invariants_is_group_member(object))

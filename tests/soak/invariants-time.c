@@ -206,7 +206,7 @@ typedef struct {
     SimTime from;
     unsigned n;
     unsigned turn; /* of its volume, at the last step */
-} Steps;
+} InvariantsTimeSteps;
 
 /* OP-2, ADC-58: to attach a volume for one node and to detach it elsewhere share a record. As long
  * as both fail they take turns, and each resets the back-off of the other. A try lasts until its
@@ -285,14 +285,14 @@ invariants_saw_step(
         return;
     int64_t id = (int64_t)(((uintptr_t)component * 31 + (uintptr_t)key) * 1000003 +
                            31 * g_str_hash(step) + g_str_hash(rule));
-    Steps *steps = g_hash_table_lookup(self->steps, &id);
+    InvariantsTimeSteps *steps = g_hash_table_lookup(self->steps, &id);
     if (steps == NULL) {
-        steps = g_new0(Steps, 1);
+        steps = g_new0(InvariantsTimeSteps, 1);
         g_hash_table_insert(self->steps, g_memdup2(&id, sizeof id), steps);
     }
     unsigned turn = turn_of(self, key, rule);
     if (steps->n == 0 || steps->from + STEPS_WINDOW < now || steps->turn != turn)
-        *steps = (Steps){now, 0, turn};
+        *steps = (InvariantsTimeSteps){now, 0, turn};
     if (++steps->n == STEPS_MAX)
         invariants_fault(self, "%s%s%s: %s of %s by %s: %u times in ten minutes",
                          component->class->name, component->node_name == NULL ? "" : "/",

@@ -31,7 +31,10 @@ is_available(const Invariants *self, const Pod *pod, int32_t min_ready_s)
 }
 
 static void
-count_pod(const Invariants *self, const Pod *pod, int32_t min_ready_s, PodCount *count)
+invariants_workloads_count_pod(const Invariants *self,
+                               const Pod *pod,
+                               int32_t min_ready_s,
+                               PodCount *count)
 {
     if (pod_is_terminal(pod)) {
         count->n_over++;
@@ -52,7 +55,7 @@ count_pods_of(const Invariants *self, const Object *owner, int32_t min_ready_s)
     for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_POD); i++) {
         const Pod *pod = POD_CONST(invariants_stored(self, KIND_POD, i));
         if (pod != NULL && object_is_controlled_by(&pod->meta, owner))
-            count_pod(self, pod, min_ready_s, &count);
+            invariants_workloads_count_pod(self, pod, min_ready_s, &count);
     }
     return count;
 }
@@ -262,7 +265,7 @@ check_available(Invariants *self, const StatefulSet *set, int32_t available, int
 }
 
 static void
-check_stateful_set(Invariants *self, const StatefulSet *set)
+invariants_workloads_check_stateful_set(Invariants *self, const StatefulSet *set)
 {
     const Object *object = &set->meta;
     int32_t ready = 0, available = 0, just = 0, n = 0, n_surplus = 0, n_updated = 0;
@@ -601,7 +604,7 @@ check_used(Invariants *self, const ResourceQuota *quota, const char *resource, i
 }
 
 static void
-check_quota(Invariants *self, const ResourceQuota *quota)
+invariants_workloads_check_quota(Invariants *self, const ResourceQuota *quota)
 {
     int64_t n_claims = 0, bytes = 0;
 
@@ -643,7 +646,7 @@ check_workload(Invariants *self, const Object *object)
         check_deployment(self, DEPLOYMENT_CONST(object));
         break;
     case KIND_STATEFUL_SET:
-        check_stateful_set(self, STATEFUL_SET(object));
+        invariants_workloads_check_stateful_set(self, STATEFUL_SET(object));
         break;
     case KIND_DAEMON_SET:
         check_daemon_set(self, DAEMON_SET_CONST(object));
@@ -658,7 +661,7 @@ check_workload(Invariants *self, const Object *object)
         check_budget(self, DISRUPTION_BUDGET_CONST(object));
         break;
     case KIND_RESOURCE_QUOTA:
-        check_quota(self, RESOURCE_QUOTA_CONST(object));
+        invariants_workloads_check_quota(self, RESOURCE_QUOTA_CONST(object));
         break;
     }
 }

@@ -11,7 +11,7 @@
 
 /* Two faults are of one kind if only names and numbers differ. Returns: (owned) */
 static char *
-kind_of(const char *message)
+invariants_kind_of(const char *message)
 {
     g_auto(GStrv) words = g_strsplit(message, " ", -1);
 
@@ -39,7 +39,7 @@ invariants_fault(Invariants *self, const char *format, ...)
         return;
     }
     if (self->first_kind == NULL)
-        self->first_kind = kind_of(message);
+        self->first_kind = invariants_kind_of(message);
     g_string_append_printf(self->faults, "  at %s: %s\n",
                            sim_time_format(sim_now(self->sim), buffer), message);
 }
@@ -127,7 +127,7 @@ is_undercounted(const Invariants *self, const ResourceQuota *quota, const char *
 
 /* API-152: the claims of a namespace keep within its quota. */
 static void
-check_quota(Invariants *self, const ResourceQuota *quota, const Claim *claim)
+invariants_check_quota(Invariants *self, const ResourceQuota *quota, const Claim *claim)
 {
     int64_t n_claims = 0, bytes = 0;
 
@@ -155,13 +155,13 @@ check_quotas(Invariants *self, const Claim *claim)
     for (uint32_t i = 0; i < objects_n_keys(self->objects, KIND_RESOURCE_QUOTA); i++) {
         const Object *quota = invariants_stored(self, KIND_RESOURCE_QUOTA, i);
         if (quota != NULL && quota->key->namespace == claim->meta.key->namespace)
-            check_quota(self, (const ResourceQuota *)quota, claim);
+            invariants_check_quota(self, (const ResourceQuota *)quota, claim);
     }
 }
 
 /* PVC-91; users of these runs remove no annotations. */
 static void
-check_claim(Invariants *self, const Claim *before, const Claim *after)
+invariants_check_claim(Invariants *self, const Claim *before, const Claim *after)
 {
     static const gboolean may_become[3][3] = {
         [CLAIM_PENDING] = {TRUE,  TRUE, TRUE},
@@ -272,7 +272,7 @@ check_size(Invariants *self, const Volume *volume)
 
 /* PVC-90, PVC-70. A failed volume is only deleted. */
 static void
-check_volume(Invariants *self, const Volume *before, const Volume *after)
+invariants_check_volume(Invariants *self, const Volume *before, const Volume *after)
 {
     static const gboolean may_become[5][5] = {
         [VOLUME_PENDING] = {TRUE,  TRUE,  TRUE,  TRUE,  FALSE},
@@ -332,7 +332,7 @@ check_mounts(Invariants *self, const Pod *pod)
 }
 
 static void
-check_pod(Invariants *self, const Pod *before, const Pod *after)
+invariants_check_pod(Invariants *self, const Pod *before, const Pod *after)
 {
     if (after->node_name != NULL && (before == NULL || before->node_name == NULL))
         invariants_check_binding(self, after);
@@ -382,7 +382,7 @@ check_not_reported(Invariants *self, const Attachment *attachment, const Volume 
 }
 
 static void
-check_attachment(Invariants *self, const Attachment *before, const Attachment *after)
+invariants_check_attachment(Invariants *self, const Attachment *before, const Attachment *after)
 {
     const Attachment *now = after != NULL ? after : before;
     const ObjectKey *key = objects_find_key(self->objects, KIND_VOLUME, NULL, now->volume_name);
@@ -441,7 +441,7 @@ note_scale(Invariants *self, const Object *before, const Object *after)
 }
 
 static void
-see_write(void *data, const Object *before, const Object *after)
+invariants_see_write(void *data, const Object *before, const Object *after)
 {
     Invariants *self = data;
     const Object *now = after != NULL ? after : before;
@@ -454,7 +454,7 @@ see_write(void *data, const Object *before, const Object *after)
         check_versions(self, before, after);
     check_deletion(self, before, after);
     if (object_kind(now) == KIND_ATTACHMENT)
-        check_attachment(self, (const Attachment *)before, (const Attachment *)after);
+        invariants_check_attachment(self, (const Attachment *)before, (const Attachment *)after);
     else if (object_kind(now) == KIND_CLAIM)
         check_protection(self, CLAIM_CONST(before), CLAIM_CONST(after));
     if (object_kind(now) == KIND_CLAIM && after == NULL)
@@ -469,11 +469,11 @@ see_write(void *data, const Object *before, const Object *after)
     if (object_kind(now) == KIND_JOB && before == NULL)
         invariants_check_new_job(self, after);
     if (object_kind(now) == KIND_CLAIM)
-        check_claim(self, CLAIM_CONST(before), CLAIM_CONST(after));
+        invariants_check_claim(self, CLAIM_CONST(before), CLAIM_CONST(after));
     else if (object_kind(now) == KIND_VOLUME)
-        check_volume(self, VOLUME_CONST(before), VOLUME_CONST(after));
+        invariants_check_volume(self, VOLUME_CONST(before), VOLUME_CONST(after));
     else if (object_kind(now) == KIND_POD)
-        check_pod(self, POD_CONST(before), POD_CONST(after));
+        invariants_check_pod(self, POD_CONST(before), POD_CONST(after));
 }
 
 Invariants *
@@ -496,7 +496,7 @@ invariants_new(Run *run)
     self->scaled = g_hash_table_new(NULL, NULL);
     self->counted_at = TIME_UNSET;
     self->resource_version = api_server_resource_version(self->api);
-    api_server_observe(self->api, see_write, self);
+    api_server_observe(self->api, invariants_see_write, self);
     api_server_observe_events(self->api, invariants_saw_event, self);
     for (unsigned i = 0; i < cluster_n_drivers(cluster); i++) {
         const CsiObserver observer = {.started = invariants_call_started,

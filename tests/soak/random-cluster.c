@@ -295,7 +295,7 @@ add_disk_driver(Maker *self)
 }
 
 static void
-add_class(Maker *self, const char *name, const char *provisioner, const char *mode)
+random_cluster_add_class(Maker *self, const char *name, const char *provisioner, const char *mode)
 {
     gboolean retains = has(self, HAS_RETAIN) && g_str_equal(name, "san");
 
@@ -316,12 +316,13 @@ binding_mode(Maker *self)
 void
 add_classes(Maker *self)
 {
-    add_class(self, "wffc", DISK, "WaitForFirstConsumer");
-    add_class(self, "immediate", DISK, "Immediate");
-    add_class(self, "san", SAN, self->is_easy ? "WaitForFirstConsumer" : binding_mode(self));
-    add_class(self, "files", FILES, binding_mode(self));
-    add_class(self, "by-hand", PROVISIONER_NONE, "Immediate");
-    add_class(self, "by-hand-wffc", PROVISIONER_NONE, "WaitForFirstConsumer");
+    random_cluster_add_class(self, "wffc", DISK, "WaitForFirstConsumer");
+    random_cluster_add_class(self, "immediate", DISK, "Immediate");
+    random_cluster_add_class(self, "san", SAN,
+                             self->is_easy ? "WaitForFirstConsumer" : binding_mode(self));
+    random_cluster_add_class(self, "files", FILES, binding_mode(self));
+    random_cluster_add_class(self, "by-hand", PROVISIONER_NONE, "Immediate");
+    random_cluster_add_class(self, "by-hand-wffc", PROVISIONER_NONE, "WaitForFirstConsumer");
 }
 
 void

@@ -23,10 +23,10 @@ typedef enum {
     PART_WORKLOAD,
     PART_FAULTS,
     PART_OBJECTS,
-} Part;
+} RandomImportPart;
 
-static Part
-part_of_line(const char *line, Part before)
+static RandomImportPart
+part_of_line(const char *line, RandomImportPart before)
 {
     if (before == PART_OBJECTS || g_str_equal(line, "---"))
         return PART_OBJECTS;
@@ -79,7 +79,7 @@ without_faults(const char *text)
 {
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
     GString *to = g_string_new(NULL);
-    Part part = PART_HEAD;
+    RandomImportPart part = PART_HEAD;
 
     for (unsigned i = 0; lines[i] != NULL; i++) {
         part = part_of_line(lines[i], part);
@@ -112,7 +112,7 @@ go_on_from(const char *text, const char *state, gint64 ms)
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
     g_autoptr(GString) workload = g_string_new(NULL), faults = g_string_new(NULL);
     GString *to = g_string_new(NULL);
-    Part part = PART_HEAD;
+    RandomImportPart part = PART_HEAD;
     gboolean is_kept = FALSE; /* the action or fault that this line is of */
 
     for (unsigned i = 0; lines[i] != NULL; i++) {
@@ -141,7 +141,7 @@ go_on_from(const char *text, const char *state, gint64 ms)
 
 /* What `kubectl get` would print, without Events. Returns: (owned) */
 static char *
-state_of(const Run *run)
+random_import_state_of(const Run *run)
 {
     json_auto_t *all = snapshot_take(run);
     json_auto_t *kept = json_array();
@@ -161,7 +161,7 @@ static char *
 make_imported(const char *text, gint64 ms)
 {
     g_autofree char *calm = without_faults(text);
-    g_autoptr(World) world = world_new(calm);
+    g_autoptr(TrialWorld) world = world_new(calm);
     g_autofree char *folder = g_dir_make_tmp("kvolsim-soak-XXXXXX", NULL);
     Trial *trial;
     g_autoptr(Scenario) scenario = trial_load(world, folder, &trial);
@@ -172,7 +172,7 @@ make_imported(const char *text, gint64 ms)
         g_autoptr(Run) run = run_new(scenario, &options, NULL);
         if (run != NULL) {
             sim_run_until(run_sim(run), ms * SIM_MS);
-            state = state_of(run);
+            state = random_import_state_of(run);
         }
     }
     trial_free(trial);

@@ -6,7 +6,7 @@
 /* ---- What is done ---- */
 
 static const char *
-class_of(Maker *self)
+random_pods_class_of(Maker *self)
 {
     switch (below(self, self->is_easy ? 5 : 7)) {
     case 0:
@@ -48,7 +48,7 @@ draw_block(Maker *self, const char *class)
 }
 
 static void
-append_uses(GString *text, const ClaimUse *claims, unsigned n_claims, gboolean is_block)
+append_uses(GString *text, const RandomClaimUse *claims, unsigned n_claims, gboolean is_block)
 {
     const char *comma = "";
 
@@ -118,7 +118,7 @@ static void
 append_pod_spec(Maker *self,
                 GString *text,
                 const char *app,
-                const ClaimUse *claims,
+                const RandomClaimUse *claims,
                 unsigned n_claims,
                 gboolean is_template)
 {
@@ -148,7 +148,7 @@ append_pod_spec(Maker *self,
 static const char *
 class_for_pod(Maker *self, gboolean *has_immediate)
 {
-    const char *class = class_of(self);
+    const char *class = random_pods_class_of(self);
     gboolean is_immediate = g_str_equal(class, "immediate");
 
     if (self->is_easy && *has_immediate && !g_str_equal(class, "files"))
@@ -163,7 +163,7 @@ add_pods(Maker *self, unsigned number)
 {
     unsigned count = self->is_small ? between(self, 1, 2) : between(self, 1, 8);
     unsigned n_claims = below(self, 4), n_uses = 0;
-    ClaimUse uses[N_CLAIMS_MAX];
+    RandomClaimUse uses[N_CLAIMS_MAX];
     gboolean has_immediate = FALSE;
     char app[16];
 
@@ -179,7 +179,7 @@ add_pods(Maker *self, unsigned number)
     g_string_append(self->spec, "      manifest:\n");
     for (; n_uses < n_claims; n_uses++) {
         const char *class = class_for_pod(self, &has_immediate);
-        ClaimUse *use = &uses[n_uses];
+        RandomClaimUse *use = &uses[n_uses];
         g_snprintf(use->name, sizeof use->name, "c%u-%u", number, n_uses);
         use->is_block = draw_block(self, class);
         g_string_append_printf(self->spec,
@@ -237,7 +237,7 @@ make_stateful_set(Maker *self, unsigned number)
 {
     static const char *const names[] = {"data", "log"};
     const char *classes[G_N_ELEMENTS(names)];
-    ClaimUse uses[G_N_ELEMENTS(names)];
+    RandomClaimUse uses[G_N_ELEMENTS(names)];
     unsigned n_templates = between(self, 1, 2);
     char app[16];
 
@@ -255,7 +255,7 @@ make_stateful_set(Maker *self, unsigned number)
     g_string_append_printf(self->spec,
                            "template: {metadata: {labels: {app: set%u}}, spec: ", number);
     for (unsigned i = 0; i < n_templates; i++) {
-        classes[i] = class_of(self);
+        classes[i] = random_pods_class_of(self);
         if (self->is_easy)
             classes[i] = i == 0 ? "wffc" : "files";
         g_strlcpy(uses[i].name, names[i], sizeof uses[i].name);

@@ -60,7 +60,7 @@ typedef enum {
 typedef struct {
     char name[16];
     gboolean is_block;
-} ClaimUse;
+} RandomClaimUse;
 
 typedef struct {
     SimStream stream;

@@ -13,10 +13,10 @@ typedef struct {
 
 typedef struct {
     unsigned from, to;
-} Block;
+} ShrinkBlock;
 
 static char *
-text_of(const GPtrArray *lines)
+shrink_text_of(const GPtrArray *lines)
 {
     GString *text = g_string_new(NULL);
 
@@ -37,14 +37,14 @@ depth_of(const char *line)
     return 1 + 2 * indent + (g_str_has_prefix(line + indent, "- ") ? 1 : 0);
 }
 
-static Block
+static ShrinkBlock
 block_at(const GPtrArray *lines, unsigned from)
 {
     unsigned depth = depth_of(lines->pdata[from]), to = from + 1;
 
     while (to < lines->len && depth_of(lines->pdata[to]) > depth)
         to++;
-    return (Block){from, to};
+    return (ShrinkBlock){from, to};
 }
 
 static gboolean
@@ -54,7 +54,7 @@ is_kept(const char *line)
 }
 
 static gboolean
-has_kept(const GPtrArray *lines, Block block)
+has_kept(const GPtrArray *lines, ShrinkBlock block)
 {
     for (unsigned i = block.from; i < block.to; i++)
         if (is_kept(lines->pdata[i]))
@@ -66,7 +66,7 @@ has_kept(const GPtrArray *lines, Block block)
 static gboolean
 keep_if_failing(Shrinker *self, GPtrArray *lines)
 {
-    g_autofree char *text = text_of(lines);
+    g_autofree char *text = shrink_text_of(lines);
 
     if (self->n_left == 0 || (self->n_left--, !self->still_fails(self->data, text))) {
         g_ptr_array_unref(lines);
@@ -92,7 +92,7 @@ drop(Shrinker *self, const GArray *blocks, unsigned first, unsigned n)
     for (unsigned i = 0; i < self->lines->len; i++) {
         gboolean is_dropped = FALSE;
         for (unsigned k = first; k < MIN(first + n, blocks->len); k++) {
-            const Block *block = &g_array_index(blocks, Block, k);
+            const ShrinkBlock *block = &g_array_index(blocks, ShrinkBlock, k);
             is_dropped |= i >= block->from && i < block->to;
         }
         if (!is_dropped)
@@ -104,11 +104,11 @@ drop(Shrinker *self, const GArray *blocks, unsigned first, unsigned n)
 static GArray *
 blocks_of(const GPtrArray *lines, unsigned depth)
 {
-    GArray *blocks = g_array_new(FALSE, FALSE, sizeof(Block));
+    GArray *blocks = g_array_new(FALSE, FALSE, sizeof(ShrinkBlock));
 
     for (unsigned i = 0; i < lines->len; i++)
         if (depth_of(lines->pdata[i]) == depth && ((const char *)lines->pdata[i])[0] != '#') {
-            Block block = block_at(lines, i);
+            ShrinkBlock block = block_at(lines, i);
             if (!has_kept(lines, block))
                 g_array_append_val(blocks, block);
         }
@@ -227,7 +227,7 @@ shrink(const char *text, StillFails still_fails, void *data, unsigned tries_max)
             drop_elements(&self, i);
         }
     } while (self.has_changed && self.n_left > 0);
-    char *result = text_of(self.lines);
+    char *result = shrink_text_of(self.lines);
     g_ptr_array_unref(self.lines);
     return result;
 }

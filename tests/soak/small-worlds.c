@@ -7,7 +7,7 @@
 #define DRIVER "disk.soak.example"
 
 static const char *
-driver_of(const char *process)
+small_worlds_driver_of(const char *process)
 {
     return strncmp(process, "external-", strlen("external-")) == 0 ? DRIVER : NULL;
 }
@@ -52,18 +52,18 @@ enum {
 const SmallWorld small_worlds[] = {
     [BINDING] = {"binding",
                  {"kube-controller-manager", "external-provisioner"},
-                 driver_of, HEAD(1, "") CLAIM("1s", "now") POD("1500ms", "p", "")
+                 small_worlds_driver_of, HEAD(1, "") CLAIM("1s", "now") POD("1500ms", "p", "")
                      END CLASS("now", "Immediate")},
     [ATTACHING] = {"attach and detach",
                  {"kube-controller-manager", "external-attacher"},
-                 driver_of, HEAD(2, "") CLAIM("0s", "now")
+                 small_worlds_driver_of, HEAD(2, "") CLAIM("0s", "now")
                        POD("2s", "p", "nodeSelector: {kubernetes.io/hostname: n0}, ")
                            DELETE("6s", "Pod", "p")
                                POD("6500ms", "q", "nodeSelector: {kubernetes.io/hostname: n1}, ")
                                    END CLASS("now", "Immediate")},
     [PROTECTION] = {"protection",
                  {"kube-controller-manager", "kube-scheduler"},
-                 driver_of, HEAD(1, "") CLAIM("0s", "now") POD(
+                 small_worlds_driver_of, HEAD(1, "") CLAIM("0s", "now") POD(
                         "2s", "p", "") "  - {at: 3500ms, delete: {kind: PersistentVolume, "
                                        "volumeOfClaim: c}}\n" DELETE(
                                            "4s", "PersistentVolumeClaim", "c")
@@ -71,7 +71,7 @@ const SmallWorld small_worlds[] = {
     [SNAPSHOTS] =
         {"snapshots",
                  {"snapshot-controller", "external-snapshotter"},
-                 driver_of, HEAD(1,
+                 small_worlds_driver_of, HEAD(1,
                  "    controllerCapabilities: [CREATE_DELETE_VOLUME, PUBLISH_UNPUBLISH_VOLUME, "
               "CREATE_DELETE_SNAPSHOT, LIST_SNAPSHOTS]\n")
              CLAIM("0s",
@@ -86,7 +86,7 @@ const SmallWorld small_worlds[] = {
                                                "VolumeSnapshotClass\n"
                                                "metadata: {name: cuts}\ndriver: " DRIVER
                                                "\ndeletionPolicy: Delete\n"},
-    {0  },
+    {0         },
 };
 
 /* The first of each pair is what a hasty reader would leave out: a look at the API, the wait for a

@@ -38,9 +38,9 @@ static const char usage[] =
 typedef struct {
     uint64_t seed;
     const char *file; /* NULL: a random world */
-    World *world;
+    TrialWorld *world;
     TrialProcess *process;
-} Job;
+} SoakJob;
 
 typedef struct {
     unsigned n_jobs;
@@ -49,9 +49,9 @@ typedef struct {
     GHashTable *done; /* seed -> itself: by the state file */
     unsigned n_worlds, n_passed, n_failed;
     gint64 progress_at;
-} Soak;
+} SoakSoak;
 
-static World *
+static TrialWorld *
 world_of_seed(uint64_t seed)
 {
     gboolean is_imported = seed % IMPORTED_EACH == IMPORTED_EACH - 1;
@@ -62,7 +62,7 @@ world_of_seed(uint64_t seed)
 }
 
 /* A seed, or a file. */
-static World *
+static TrialWorld *
 world_of(const char *word)
 {
     g_autofree char *text = NULL;
@@ -89,7 +89,7 @@ static gboolean
 fails_alike(void *data, const char *text)
 {
     const Failure *failure = data;
-    g_autoptr(World) world = world_new(text);
+    g_autoptr(TrialWorld) world = world_new(text);
     g_autoptr(Trial) trial = trial_finish(trial_start(world, failure->checks), NULL);
 
     return g_strcmp0(trial->kind, failure->kind) == 0;
@@ -97,7 +97,7 @@ fails_alike(void *data, const char *text)
 
 /* Returns: (owned) */
 static char *
-shrink_world(const World *world, const char *kind)
+shrink_world(const TrialWorld *world, const char *kind)
 {
     Failure failure = {kind, 0};
 
@@ -108,13 +108,13 @@ shrink_world(const World *world, const char *kind)
 }
 
 static void
-tell_smallest(const Soak *self, const Job *job, const Trial *trial)
+tell_smallest(const SoakSoak *self, const SoakJob *job, const Trial *trial)
 {
     if (self->is_unshrunk || job->file != NULL)
         return;
     g_autofree char *text = shrink_world(job->world, trial->kind);
     g_autofree char *file = g_strdup_printf("soak-%" G_GUINT64_FORMAT ".yaml", job->seed);
-    g_autoptr(World) world = world_new(text);
+    g_autoptr(TrialWorld) world = world_new(text);
     g_autoptr(Trial) smallest = trial_finish(trial_start(world, TRIAL_ALL), NULL);
 
     printf("  the smallest such world: tests/soak/soak %s\n", file);
@@ -127,7 +127,7 @@ tell_smallest(const Soak *self, const Job *job, const Trial *trial)
 
 /* ./check looks at many worlds, and repeats some of them. */
 static TrialChecks
-checks_of(const Soak *self, uint64_t seed)
+checks_of(const SoakSoak *self, uint64_t seed)
 {
     if (!self->is_quick)
         return TRIAL_ALL;
@@ -135,7 +135,7 @@ checks_of(const Soak *self, uint64_t seed)
 }
 
 static void
-note_done(const Soak *self, uint64_t seed, gboolean is_good)
+note_done(const SoakSoak *self, uint64_t seed, gboolean is_good)
 {
     FILE *file = self->state_file == NULL ? NULL : fopen(self->state_file, "a");
 
@@ -146,7 +146,7 @@ note_done(const Soak *self, uint64_t seed, gboolean is_good)
 }
 
 static void
-read_done(Soak *self)
+read_done(SoakSoak *self)
 {
     g_autofree char *text = NULL;
 
@@ -162,7 +162,7 @@ read_done(Soak *self)
 }
 
 static void
-tell_progress(Soak *self)
+tell_progress(SoakSoak *self)
 {
     gint64 now = g_get_monotonic_time();
 
@@ -174,7 +174,7 @@ tell_progress(Soak *self)
 }
 
 static void
-end_job(Soak *self, Job *job, int status)
+end_job(SoakSoak *self, SoakJob *job, int status)
 {
     g_autoptr(Trial) trial = trial_finish(g_steal_pointer(&job->process), &status);
     gboolean is_good = trial->kind == NULL;
@@ -194,12 +194,12 @@ end_job(Soak *self, Job *job, int status)
     if (job->file == NULL)
         note_done(self, job->seed, is_good);
     world_free(job->world);
-    *job = (Job){0};
+    *job = (SoakJob){0};
     tell_progress(self);
 }
 
 static void
-wait_for_one(Soak *self, Job *jobs)
+wait_for_one(SoakSoak *self, SoakJob *jobs)
 {
     int status;
     pid_t pid = waitpid(-1, &status, 0);
@@ -214,7 +214,7 @@ wait_for_one(Soak *self, Job *jobs)
 }
 
 static gboolean
-start_job(Soak *self, Job *jobs, const Job *next)
+start_job(SoakSoak *self, SoakJob *jobs, const SoakJob *next)
 {
     for (unsigned i = 0; i < self->n_jobs; i++)
         if (jobs[i].process == NULL) {
@@ -228,14 +228,14 @@ start_job(Soak *self, Job *jobs, const Job *next)
 
 /* @files: NULL: random worlds */
 static void
-soak(Soak *self, uint64_t first, char *const *files)
+soak(SoakSoak *self, uint64_t first, char *const *files)
 {
-    g_autofree Job *jobs = g_new0(Job, self->n_jobs);
+    g_autofree SoakJob *jobs = g_new0(SoakJob, self->n_jobs);
     gboolean is_over = FALSE;
 
     self->progress_at = g_get_monotonic_time();
     for (unsigned i = 0; i < self->n_worlds && !is_over; i++) {
-        Job job = {.seed = first + i, .file = files == NULL ? NULL : files[i]};
+        SoakJob job = {.seed = first + i, .file = files == NULL ? NULL : files[i]};
         if (job.file == NULL && g_hash_table_contains(self->done, &job.seed)) {
             self->n_passed++;
             continue;
@@ -256,7 +256,7 @@ soak(Soak *self, uint64_t first, char *const *files)
 
 /* Worlds that failed once. */
 static void
-try_corpus(Soak *self)
+try_corpus(SoakSoak *self)
 {
     static const char folder[] = KVOLSIM_SRCDIR "/tests/soak/corpus";
     g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
@@ -273,9 +273,9 @@ try_corpus(Soak *self)
 /* ---- The command line ---- */
 
 static int
-look_at(const char *what, const char *word, gboolean polling)
+soak_look_at(const char *what, const char *word, gboolean polling)
 {
-    g_autoptr(World) world = world_of(word);
+    g_autoptr(TrialWorld) world = world_of(word);
 
     if (world == NULL)
         return 1;
@@ -304,7 +304,8 @@ look_at(const char *what, const char *word, gboolean polling)
 int
 main(int argc, char **argv)
 {
-    Soak self = {.n_jobs = g_get_num_processors(), .n_worlds = WORLDS_OF_CHECK, .is_quick = TRUE};
+    SoakSoak self = {
+        .n_jobs = g_get_num_processors(), .n_worlds = WORLDS_OF_CHECK, .is_quick = TRUE};
     const char *state = g_getenv("SOAK_STATE"); /* of make */
     uint64_t first = 1, number;
     int i = 1;
@@ -317,7 +318,7 @@ main(int argc, char **argv)
         gboolean is_look = g_str_equal(argv[i], "--print") || g_str_equal(argv[i], "--log") ||
                            g_str_equal(argv[i], "--shrink");
         if (is_look && value != NULL)
-            return look_at(argv[i], value, i + 2 < argc);
+            return soak_look_at(argv[i], value, i + 2 < argc);
         if (g_str_equal(argv[i], "--first")) {
             self.is_first_only = self.is_unshrunk = TRUE;
         } else if (g_str_equal(argv[i], "--unshrunk")) {

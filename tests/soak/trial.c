@@ -17,23 +17,23 @@
 #define HANGS_AFTER_S 900 /* of real time: a world takes much less, also on a busy machine */
 
 typedef struct {
-    const World *world;
+    const TrialWorld *world;
     const Scenario *scenario;
     const char *folder;
     Trial *trial;
     gboolean is_writing;  /* results */
     gboolean never_rests; /* the end comes at a round of the progress, which is no fixed time */
-} Soak;
+} TrialSoak;
 
 static const char *const result_files[] = {"objects.csv", "milestones.jsonl", "events.jsonl",
                                            "summary.json"};
 static const char scenario_file[] = "soak.yaml", faults_file[] = "faults", kind_file[] = "kind";
 
-World *
+TrialWorld *
 world_new(const char *text)
 {
     static const char begin[] = "# soak:", deletes[] = " deletes-at=";
-    World *self = g_new0(World, 1);
+    TrialWorld *self = g_new0(TrialWorld, 1);
     const char *line = g_str_has_prefix(text, begin) ? text : strstr(text, "\n# soak:");
 
     self->text = g_strdup(text);
@@ -49,7 +49,7 @@ world_new(const char *text)
 }
 
 void
-world_free(World *self)
+world_free(TrialWorld *self)
 {
     if (self == NULL)
         return;
@@ -88,7 +88,7 @@ static void G_GNUC_PRINTF(3, 4) add_fault(Trial *self, const char *kind, const c
 }
 
 static Scenario *
-load(Soak *self)
+soak_trial_load(TrialSoak *self)
 {
     g_autofree char *file = g_build_filename(self->folder, scenario_file, NULL);
     const ScenarioOptions options = {.data_dir = KVOLSIM_SRCDIR};
@@ -107,14 +107,14 @@ load(Soak *self)
 static gboolean
 is_not_too_late(void *data, SimTime now, uint64_t n_events)
 {
-    const Soak *self = data;
+    const TrialSoak *self = data;
 
     (void)n_events;
     return self->is_writing || now < REST_AT_MOST;
 }
 
 static Run *
-start(Soak *self, gboolean polling)
+soak_trial_start(TrialSoak *self, gboolean polling)
 {
     const RunOptions options = {.seed = self->scenario->seed,
                                 .polling = polling,
@@ -130,7 +130,7 @@ start(Soak *self, gboolean polling)
 
 /* Returns: (owned): the run's results, file after file */
 static char *
-result_text(Soak *self, const Run *run)
+result_text(TrialSoak *self, const Run *run)
 {
     g_autoptr(Results) results = results_new(self->scenario, self->scenario->seed);
     g_autoptr(Stages) stages = stages_new(run);
@@ -154,7 +154,7 @@ result_text(Soak *self, const Run *run)
 
 /* Tells the first line that differs. */
 static void
-compare(Soak *self, const char *what, const char *one, const char *other)
+trial_compare(TrialSoak *self, const char *what, const char *one, const char *other)
 {
     g_auto(GStrv) lines = g_strsplit(one, "\n", -1);
     g_auto(GStrv) others = g_strsplit(other, "\n", -1);
@@ -170,7 +170,7 @@ compare(Soak *self, const char *what, const char *one, const char *other)
 
 /* Runs to the end, with all invariants. */
 static void
-watch(Soak *self, Run *run)
+watch(TrialSoak *self, Run *run)
 {
     g_autoptr(Invariants) invariants = invariants_new(run);
 
@@ -196,20 +196,20 @@ watch(Soak *self, Run *run)
 }
 
 static void
-check_repeats(Soak *self, const char *results)
+check_repeats(TrialSoak *self, const char *results)
 {
-    g_autoptr(Run) run = start(self, FALSE);
+    g_autoptr(Run) run = soak_trial_start(self, FALSE);
 
     run_execute(run);
     g_autofree char *repeated = result_text(self, run);
-    compare(self, "two runs of a seed", results, repeated);
+    trial_compare(self, "two runs of a seed", results, repeated);
 }
 
 static void
-check_polling(Soak *self)
+check_polling(TrialSoak *self)
 {
-    g_autoptr(Run) sleeping = start(self, FALSE);
-    g_autoptr(Run) polling = start(self, TRUE);
+    g_autoptr(Run) sleeping = soak_trial_start(self, FALSE);
+    g_autoptr(Run) polling = soak_trial_start(self, TRUE);
 
     sim_run_until(run_sim(sleeping), POLLED_UNTIL);
     sim_run_until(run_sim(polling), POLLED_UNTIL);
@@ -218,14 +218,14 @@ check_polling(Soak *self)
     char *end = strstr(one, "summary.json"), *other_end = strstr(other, "summary.json");
     if (end != NULL && other_end != NULL)
         *end = *other_end = '\0'; /* it counts events, including ticks */
-    compare(self, "sleeping and polling", one, other);
+    trial_compare(self, "sleeping and polling", one, other);
 }
 
 /* A run that ends anywhere frees everything: the sanitizer build looks for leaks. */
 static void
-check_cut(Soak *self)
+check_cut(TrialSoak *self)
 {
-    g_autoptr(Run) run = start(self, FALSE);
+    g_autoptr(Run) run = soak_trial_start(self, FALSE);
     uint64_t seed = self->scenario->seed;
 
     sim_run_until(run_sim(run), (SimTime)(seed * 7919 % 120) * SIM_SECOND +
@@ -233,13 +233,13 @@ check_cut(Soak *self)
 }
 
 Trial *
-trial_run(const World *world, TrialChecks checks, const char *folder)
+trial_run(const TrialWorld *world, TrialChecks checks, const char *folder)
 {
     g_autoptr(Trial) trial = trial_new();
-    Soak self = {.world = world, .folder = folder, .trial = trial};
-    g_autoptr(Scenario) scenario = load(&self);
+    TrialSoak self = {.world = world, .folder = folder, .trial = trial};
+    g_autoptr(Scenario) scenario = soak_trial_load(&self);
     self.scenario = scenario;
-    g_autoptr(Run) run = scenario == NULL ? NULL : start(&self, FALSE);
+    g_autoptr(Run) run = scenario == NULL ? NULL : soak_trial_start(&self, FALSE);
 
     if (run == NULL)
         return g_steal_pointer(&trial);
@@ -256,23 +256,23 @@ trial_run(const World *world, TrialChecks checks, const char *folder)
 }
 
 Scenario *
-trial_load(const World *world, const char *folder, Trial **trial)
+trial_load(const TrialWorld *world, const char *folder, Trial **trial)
 {
-    Soak self = {.world = world, .folder = folder, .trial = trial_new()};
+    TrialSoak self = {.world = world, .folder = folder, .trial = trial_new()};
 
     *trial = self.trial;
-    return load(&self);
+    return soak_trial_load(&self);
 }
 
 Trial *
-trial_watch(const World *world,
+trial_watch(const TrialWorld *world,
             const Scenario *scenario,
             void (*begun)(void *data, Run *run),
             void *data)
 {
     g_autoptr(Trial) trial = trial_new();
-    Soak self = {.world = world, .scenario = scenario, .trial = trial};
-    g_autoptr(Run) run = start(&self, FALSE);
+    TrialSoak self = {.world = world, .scenario = scenario, .trial = trial};
+    g_autoptr(Run) run = soak_trial_start(&self, FALSE);
 
     if (run != NULL) {
         begun(data, run);
@@ -311,13 +311,13 @@ log_call(void *data, const CsiCallRecord *record)
 }
 
 void
-trial_log(const World *world, const char *folder, gboolean polling)
+trial_log(const TrialWorld *world, const char *folder, gboolean polling)
 {
     g_autoptr(Trial) trial = trial_new();
-    Soak self = {.world = world, .folder = folder, .trial = trial};
-    g_autoptr(Scenario) scenario = load(&self);
+    TrialSoak self = {.world = world, .folder = folder, .trial = trial};
+    g_autoptr(Scenario) scenario = soak_trial_load(&self);
     self.scenario = scenario;
-    g_autoptr(Run) run = scenario == NULL ? NULL : start(&self, polling);
+    g_autoptr(Run) run = scenario == NULL ? NULL : soak_trial_start(&self, polling);
 
     fputs(trial->faults->str, stdout);
     if (run == NULL)
@@ -341,7 +341,7 @@ struct TrialProcess {
 };
 
 static void
-write_file(const char *folder, const char *name, const char *text)
+trial_write_file(const char *folder, const char *name, const char *text)
 {
     g_autofree char *file = g_build_filename(folder, name, NULL);
 
@@ -350,7 +350,7 @@ write_file(const char *folder, const char *name, const char *text)
 }
 
 static char *
-read_file(const char *folder, const char *name)
+trial_read_file(const char *folder, const char *name)
 {
     g_autofree char *file = g_build_filename(folder, name, NULL);
     char *text = NULL;
@@ -359,7 +359,7 @@ read_file(const char *folder, const char *name)
 }
 
 TrialProcess *
-trial_start(const World *world, TrialChecks checks)
+trial_start(const TrialWorld *world, TrialChecks checks)
 {
     TrialProcess *self = g_new0(TrialProcess, 1);
 
@@ -375,8 +375,8 @@ trial_start(const World *world, TrialChecks checks)
     alarm(HANGS_AFTER_S);
     {
         g_autoptr(Trial) trial = trial_run(world, checks, self->folder);
-        write_file(self->folder, faults_file, trial->faults->str);
-        write_file(self->folder, kind_file, trial->kind == NULL ? "" : trial->kind);
+        trial_write_file(self->folder, faults_file, trial->faults->str);
+        trial_write_file(self->folder, kind_file, trial->kind == NULL ? "" : trial->kind);
     }
     exit(0); /* so that leaks are looked for */
 }
@@ -411,8 +411,8 @@ trial_finish(TrialProcess *self, const int *status)
         end = *status;
     else
         waitpid(self->pid, &end, 0);
-    g_autofree char *faults = read_file(self->folder, faults_file);
-    g_autofree char *kind = read_file(self->folder, kind_file);
+    g_autofree char *faults = trial_read_file(self->folder, faults_file);
+    g_autofree char *kind = trial_read_file(self->folder, kind_file);
     if (faults != NULL && faults[0] != '\0')
         add_fault(trial, kind == NULL ? "" : kind, "%s", faults);
     if (WIFSIGNALED(end))

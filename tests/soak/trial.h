@@ -15,12 +15,12 @@ typedef struct {
     char *text; /* (owned) */
     gboolean is_easy, is_small;
     gint64 delete_at_s; /* 0: never */
-} World;
+} TrialWorld;
 
 /* Returns: (owned): by its comment */
-World *world_new(const char *text);
-void world_free(World *self);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(World, world_free)
+TrialWorld *world_new(const char *text);
+void world_free(TrialWorld *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(TrialWorld, world_free)
 
 typedef enum {
     TRIAL_REPEATS = 1 << 0, /* a second run gives the same bytes */
@@ -35,13 +35,13 @@ typedef struct {
 } Trial;
 
 /* @folder: for its files. Returns: (owned) */
-Trial *trial_run(const World *world, TrialChecks checks, const char *folder);
+Trial *trial_run(const TrialWorld *world, TrialChecks checks, const char *folder);
 /* Loads it, with faults for those of the file. Returns: (owned): NULL if it is refused */
-Scenario *trial_load(const World *world, const char *folder, Trial **trial);
+Scenario *trial_load(const TrialWorld *world, const char *folder, Trial **trial);
 /* One run with its invariants, and nothing else. @begun: called before time passes. Returns:
  * (owned)
  */
-Trial *trial_watch(const World *world,
+Trial *trial_watch(const TrialWorld *world,
                    const Scenario *scenario,
                    void (*begun)(void *data, Run *run),
                    void *data);
@@ -49,14 +49,14 @@ Trial *trial_watch(const World *world,
 void trial_remove_folder(const char *folder);
 /* Prints what every component and driver does, a line each. With `diff` against @polling the first
  * line shows where a ticker that sleeps goes astray. */
-void trial_log(const World *world, const char *folder, gboolean polling);
+void trial_log(const TrialWorld *world, const char *folder, gboolean polling);
 void trial_free(Trial *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Trial, trial_free)
 
 /* The same in a process of its own, which may crash or hang (then the kind of fault is the signal).
  * Several may run at once. */
 typedef struct TrialProcess TrialProcess;
-TrialProcess *trial_start(const World *world, TrialChecks checks);
+TrialProcess *trial_start(const TrialWorld *world, TrialChecks checks);
 int trial_pid(const TrialProcess *self);
 /* Waits for its end, unless that was seen, with this @status. Returns: (owned) */
 Trial *trial_finish(TrialProcess *self /* taken */, const int *status);

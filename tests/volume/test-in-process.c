@@ -180,7 +180,7 @@ operations_make_their_calls(void **state)
         static const CsiWaits waits = {WAIT_DRIVER, WAIT_DRIVER_THROTTLE};
         void *tester_state;
         tester_setup(&tester_state);
-        World *world = tester_state;
+        TesterWorld *world = tester_state;
         Strings *strings = objects_strings(world->objects);
         Stub *stub = g_new0(Stub, 1);
         OperationCase with_interned = cases[i];
@@ -218,7 +218,7 @@ static void
 without_a_driver_all_is_done(void **state)
 {
     const OperationCase attach = {.operation = FLEX_ATTACH, .calls = ""};
-    World *world = *state;
+    TesterWorld *world = *state;
 
     row = &attach;
     driver = NULL;

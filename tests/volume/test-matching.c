@@ -17,14 +17,14 @@ typedef enum {
     OURS,     /* name and uid */
     STALE,    /* the name, but the uid of an earlier claim */
     OTHERS,
-} Reference;
+} MatchingReference;
 
 /* A volume in a case: Available, ReadWriteOnce, Filesystem and of class "" unless it says
  * otherwise. */
 typedef struct {
     const char *name; /* NULL: no more */
     int gib;
-    Reference reference;
+    MatchingReference reference;
     uint32_t access_modes, phase, volume_mode;
     const char *class_name, *attributes_class;
     const char *zone;  /* its node affinity */
@@ -50,12 +50,12 @@ typedef struct {
     VolumeSpec volumes[VOLUMES_MAX];
     const char *expected; /* NULL: none; "!": refused */
     const char *rule;     /* of the verdict on the first volume; NULL: whatever */
-} MatchCase;
+} MatchingMatchCase;
 
 #define PENDING_PHASE (VOLUME_PENDING + 100) /* 0 means Available here */
 
 /* clang-format off */
-static const MatchCase cases[] = {
+static const MatchingMatchCase cases[] = {
     {"takes the only one", {0}, {PV("a", 5)}, "a", "PVC-32.14"},
     {"takes the smallest", {0}, {PV("a", 10), PV("b", 6), PV("c", 7)}, "b", NULL},
     {"of equals the first by name", {0}, {PV("c", 6), PV("a", 6), PV("b", 6)}, "a", NULL},
@@ -109,24 +109,24 @@ typedef struct {
     Volume *volumes[VOLUMES_MAX];
     unsigned n_volumes;
     MatchQuery query;
-} Fixture;
+} MatchingFixture;
 
 static const char *
-intern(const Fixture *fixture, const char *text)
+matching_intern(const MatchingFixture *fixture, const char *text)
 {
     return strings_intern(objects_strings(fixture->objects), text);
 }
 
 static StringMap *
-one_pair(const Fixture *fixture, const char *key, const char *value)
+one_pair(const MatchingFixture *fixture, const char *key, const char *value)
 {
-    StringPair pair = {intern(fixture, key), intern(fixture, value)};
+    StringPair pair = {matching_intern(fixture, key), matching_intern(fixture, value)};
 
     return string_map_new(&pair, 1);
 }
 
 static ClaimReference
-reference_of(Fixture *fixture, Reference reference)
+reference_of(MatchingFixture *fixture, MatchingReference reference)
 {
     const ObjectKey *ours = fixture->claim->meta.key;
     const ObjectKey *other = objects_key(fixture->objects, KIND_CLAIM, "default", "other");
@@ -151,7 +151,7 @@ reference_of(Fixture *fixture, Reference reference)
 }
 
 static Volume *
-volume_build(Fixture *fixture, const VolumeSpec *spec)
+volume_build(MatchingFixture *fixture, const VolumeSpec *spec)
 {
     Volume *volume =
         VOLUME(object_new(objects_key(fixture->objects, KIND_VOLUME, NULL, spec->name)));
@@ -163,8 +163,8 @@ volume_build(Fixture *fixture, const VolumeSpec *spec)
                     : spec->phase == PENDING_PHASE ? VOLUME_PENDING
                                                    : spec->phase;
     volume->volume_mode = spec->volume_mode;
-    volume->class_name = intern(fixture, spec->class_name);
-    volume->attributes_class = intern(fixture, spec->attributes_class);
+    volume->class_name = matching_intern(fixture, spec->class_name);
+    volume->attributes_class = matching_intern(fixture, spec->attributes_class);
     if (spec->deleted)
         volume->meta.deleted_at = 0;
     if (spec->label != NULL)
@@ -177,7 +177,7 @@ volume_build(Fixture *fixture, const VolumeSpec *spec)
 }
 
 static void
-claim_build(Fixture *fixture, const MatchCase *row)
+claim_build(MatchingFixture *fixture, const MatchingMatchCase *row)
 {
     Claim *claim = CLAIM(object_new(objects_key(fixture->objects, KIND_CLAIM, "default", "claim")));
 
@@ -186,19 +186,21 @@ claim_build(Fixture *fixture, const MatchCase *row)
     claim->request_bytes = (row->claim.gib == 0 ? 5 : row->claim.gib) * GIB;
     claim->access_modes = row->claim.access_modes == 0 ? ACCESS_RWO : row->claim.access_modes;
     claim->volume_mode = row->claim.volume_mode;
-    claim->class_name = intern(fixture, row->claim.class_name == NULL ? "" : row->claim.class_name);
-    claim->attributes_class = intern(fixture, row->claim.attributes_class);
+    claim->class_name =
+        matching_intern(fixture, row->claim.class_name == NULL ? "" : row->claim.class_name);
+    claim->attributes_class = matching_intern(fixture, row->claim.attributes_class);
     if (row->claim.kind != NULL) {
-        const char *value = intern(fixture, row->claim.kind);
-        SelectRequirement wanted = {intern(fixture, "kind"), SELECT_IN, string_list_new(&value, 1)};
+        const char *value = matching_intern(fixture, row->claim.kind);
+        SelectRequirement wanted = {matching_intern(fixture, "kind"), SELECT_IN,
+                                    string_list_new(&value, 1)};
         claim->selector = label_selector_new(&wanted, 1);
     }
 }
 
 static void
-fixture_init(Fixture *fixture, const MatchCase *row)
+fixture_init(MatchingFixture *fixture, const MatchingMatchCase *row)
 {
-    *fixture = (Fixture){.objects = objects_new(1)};
+    *fixture = (MatchingFixture){.objects = objects_new(1)};
     claim_build(fixture, row);
     for (unsigned i = 0; i < VOLUMES_MAX && row->volumes[i].name != NULL; i++)
         fixture->volumes[fixture->n_volumes++] = volume_build(fixture, &row->volumes[i]);
@@ -210,7 +212,7 @@ fixture_init(Fixture *fixture, const MatchCase *row)
 }
 
 static void
-fixture_clear(Fixture *fixture)
+fixture_clear(MatchingFixture *fixture)
 {
     for (unsigned i = 0; i < fixture->n_volumes; i++)
         object_unref(&fixture->volumes[i]->meta);
@@ -220,7 +222,7 @@ fixture_clear(Fixture *fixture)
 
 /* The name of the volume that a search in the order i, i + 1, ... finds; "!" if it is refused. */
 static const char *
-search(const Fixture *fixture, unsigned first)
+search(const MatchingFixture *fixture, unsigned first)
 {
     const Volume *volumes[VOLUMES_MAX];
     gboolean refused;
@@ -236,9 +238,9 @@ finds_what_fits(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
-        const MatchCase *row = &cases[i];
+        const MatchingMatchCase *row = &cases[i];
         const char *rule;
-        Fixture fixture;
+        MatchingFixture fixture;
 
         fixture_init(&fixture, row);
         for (unsigned first = 0; first < fixture.n_volumes; first++)
@@ -255,7 +257,7 @@ finds_what_fits(void **state)
 /* clang-format off */
 static const struct {
     const char *title;
-    MatchCase pair; /* the claim and its one volume */
+    MatchingMatchCase pair; /* the claim and its one volume */
     const char *expected;
 } mismatches[] = {
     {"fits", {.volumes = {PV("a", 5)}}, NULL},
@@ -285,7 +287,7 @@ tells_why_a_named_volume_does_not_fit(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(mismatches); i++) {
-        Fixture fixture;
+        MatchingFixture fixture;
 
         fixture_init(&fixture, &mismatches[i].pair);
         const char *why =

@@ -13,28 +13,28 @@
 typedef struct {
     Objects *objects;
     Volume *volume;
-} Fixture;
+} PluginsFixture;
 
 static const char *
-intern(const Fixture *fixture, const char *text)
+plugins_intern(const PluginsFixture *fixture, const char *text)
 {
     return strings_intern(objects_strings(fixture->objects), text);
 }
 
 static void
-setup(Fixture *fixture, const char *plugin, const char *driver, const char *handle)
+plugins_setup(PluginsFixture *fixture, const char *plugin, const char *driver, const char *handle)
 {
     fixture->objects = objects_new(1);
     fixture->volume = VOLUME(object_new(objects_key(fixture->objects, KIND_VOLUME, NULL, "pv")));
     VolumeSource source = {.refs = REF_COUNT_ONE,
-                           .plugin = intern(fixture, plugin),
-                           .driver = intern(fixture, driver),
-                           .handle = intern(fixture, handle)};
+                           .plugin = plugins_intern(fixture, plugin),
+                           .driver = plugins_intern(fixture, driver),
+                           .handle = plugins_intern(fixture, handle)};
     fixture->volume->source = volume_source_new(&source);
 }
 
 static void
-teardown(Fixture *fixture)
+teardown(PluginsFixture *fixture)
 {
     object_unref(&fixture->volume->meta);
     objects_free(fixture->objects);
@@ -64,8 +64,8 @@ which_steps_a_volume_takes(void **state)
     for (unsigned i = 0; i < G_N_ELEMENTS(plugins); i++) {
         CsiDriverObject required = {.attach_required = TRUE},
                         free_of_it = {.attach_required = FALSE};
-        Fixture fixture;
-        setup(&fixture, plugins[i].source, "d", plugins[i].handle);
+        PluginsFixture fixture;
+        plugins_setup(&fixture, plugins[i].source, "d", plugins[i].handle);
         const VolumePlugin *plugin = volume_plugin_find(fixture.volume->source);
         assert_non_null(plugin);
         assert_int_equal(volume_plugin_is_attachable(plugin, NULL), plugins[i].attachable);
@@ -84,10 +84,10 @@ which_steps_a_volume_takes(void **state)
 static void
 unknown_plugins_match_none(void **state)
 {
-    Fixture fixture;
+    PluginsFixture fixture;
 
     (void)state;
-    setup(&fixture, "gitRepo", NULL, NULL);
+    plugins_setup(&fixture, "gitRepo", NULL, NULL);
     assert_null(volume_plugin_find(fixture.volume->source));
     assert_null(volume_plugin_find(NULL));
     teardown(&fixture);

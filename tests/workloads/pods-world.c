@@ -59,7 +59,7 @@ typedef struct {
 } PhaseEdit;
 
 static gboolean
-edit_phase(Object *object, const void *data)
+pods_world_edit_phase(Object *object, const void *data)
 {
     const PhaseEdit *edit = data;
     Pod *pod = POD(object);
@@ -76,7 +76,8 @@ world_set_phase(StorageWorld *world, const char *pod, PodPhase phase, gboolean r
 {
     PhaseEdit edit = {phase, ready, sim_now(world->sim)};
 
-    storage_world_patch_status(world, world_key(world, KIND_POD, pod), edit_phase, &edit);
+    storage_world_patch_status(world, world_key(world, KIND_POD, pod), pods_world_edit_phase,
+                               &edit);
 }
 
 static gboolean
@@ -128,9 +129,9 @@ world_play_nodes(StorageWorld *world)
 }
 
 static ApiCode
-refuse(void *data, const ApiRequest *request, GString *message)
+pods_world_refuse(void *data, const ApiRequest *request, GString *message)
 {
-    Refusal *refusal = data;
+    PodsRefusal *refusal = data;
 
     if (request->verb != API_CREATE || request->key->kind != refusal->kind)
         return API_OK;
@@ -142,9 +143,9 @@ refuse(void *data, const ApiRequest *request, GString *message)
 }
 
 void
-world_refuse(StorageWorld *world, Refusal *refusal)
+world_refuse(StorageWorld *world, PodsRefusal *refusal)
 {
-    api_server_set_fault(world->api, refuse, refusal);
+    api_server_set_fault(world->api, pods_world_refuse, refusal);
 }
 
 PodTemplate *

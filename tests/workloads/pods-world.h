@@ -31,8 +31,8 @@ typedef struct {
     ObjectKind kind;
     unsigned from, n; /* refuses @n, beginning with number @from: 0 is the first */
     unsigned n_seen;
-} Refusal;
-void world_refuse(StorageWorld *world, Refusal *refusal);
+} PodsRefusal;
+void world_refuse(StorageWorld *world, PodsRefusal *refusal);
 
 /* A template with the label app=<app>; @image tells templates apart. (owned) */
 PodTemplate *world_template(const StorageWorld *world, const char *app, const char *image);

@@ -31,9 +31,9 @@ const ModelClass *const model_classes[] = {
 
 typedef struct {
     const char *rule, *flag, *value;
-} FlagCase;
+} WorkloadsNumbersFlagCase;
 
-static const FlagCase flags[] = {
+static const WorkloadsNumbersFlagCase flags[] = {
     {"WL-3",   "concurrent-statefulset-syncs",        "5" },
     {"WL-3",   "concurrent-deployment-syncs",         "5" },
     {"WL-3",   "concurrent-replicaset-syncs",         "5" },
@@ -112,10 +112,10 @@ typedef struct {
     ObjectKind kind;
     void (*fill)(StorageWorld *world, Object *object);
     unsigned n_workers;
-} WorkerCase;
+} NumbersWorkerCase;
 
 static void
-create(StorageWorld *world, const WorkerCase *row, unsigned number)
+numbers_create(StorageWorld *world, const NumbersWorkerCase *row, unsigned number)
 {
     g_autofree char *name = g_strdup_printf("w-%u", number);
     Object *object = object_new(world_key(world, row->kind, name));
@@ -126,7 +126,7 @@ create(StorageWorld *world, const WorkerCase *row, unsigned number)
 
 /* ---- Workers (WL-3, WL-114) ---- */
 
-static const WorkerCase worker_cases[] = {
+static const NumbersWorkerCase worker_cases[] = {
     {"five for StatefulSets",    KIND_STATEFUL_SET,      fill_set,         5},
     {"five for ReplicaSets",     KIND_REPLICA_SET,       fill_replica_set, 5},
     {"five for Deployments",     KIND_DEPLOYMENT,        fill_deployment,  5},
@@ -150,7 +150,7 @@ count_requests(const char *log)
 static void
 so_many_are_synced_at_once(void **state)
 {
-    const WorkerCase *row = *state;
+    const NumbersWorkerCase *row = *state;
     StorageWorld world;
 
     storage_world_init(&world, NULL);
@@ -158,7 +158,7 @@ so_many_are_synced_at_once(void **state)
     world.timing.write = sim_dist_new_constant(SIM_SECOND);
     storage_world_start(&world);
     for (unsigned i = 0; i < 12; i++)
-        create(&world, row, i);
+        numbers_create(&world, row, i);
     storage_world_log(&world);
     storage_world_run(&world, 1500 * SIM_MS);
     assert_int_equal(count_requests(storage_world_log(&world)), row->n_workers);
@@ -175,7 +175,7 @@ typedef struct {
 } Refused;
 
 static ApiCode
-refuse(void *data, const ApiRequest *request, GString *message)
+numbers_refuse(void *data, const ApiRequest *request, GString *message)
 {
     Refused *refused = data;
     SimTime now = sim_now(refused->world->sim);
@@ -213,14 +213,14 @@ static void
 failures_back_off(void **state)
 {
     StorageWorld world;
-    const WorkerCase row = {.kind = KIND_STATEFUL_SET, .fill = fill_set};
+    const NumbersWorkerCase row = {.kind = KIND_STATEFUL_SET, .fill = fill_set};
     Refused refused = begin_refusing(&world, KIND_POD);
     SimTime wait = 0;
     unsigned n = 0;
 
     (void)state;
-    api_server_set_fault(world.api, refuse, &refused);
-    create(&world, &row, 0);
+    api_server_set_fault(world.api, numbers_refuse, &refused);
+    numbers_create(&world, &row, 0);
     storage_world_run(&world, 3 * SIM_HOUR);
     for (unsigned i = 1; i < refused.at->len; i++) {
         SimTime apart =
@@ -255,15 +255,15 @@ many_failures_share_a_bucket(void **state)
 {
     enum { N = 130 };
     StorageWorld world;
-    const WorkerCase row = {.kind = KIND_DEPLOYMENT, .fill = fill_deployment};
+    const NumbersWorkerCase row = {.kind = KIND_DEPLOYMENT, .fill = fill_deployment};
     Refused refused = begin_refusing(&world, KIND_REPLICA_SET);
     unsigned n_soon = 0;
     SimTime last = 0;
 
     (void)state;
-    api_server_set_fault(world.api, refuse, &refused);
+    api_server_set_fault(world.api, numbers_refuse, &refused);
     for (unsigned i = 0; i < N; i++)
-        create(&world, &row, i);
+        numbers_create(&world, &row, i);
     storage_world_run(&world, 60 * SIM_SECOND);
     g_autoptr(GHashTable) seen = g_hash_table_new(g_int64_hash, g_int64_equal);
     for (unsigned i = 0; i < refused.at->len; i++) {
@@ -285,7 +285,7 @@ many_failures_share_a_bucket(void **state)
 
 /* Runs until the condition holds. Returns: the time, in steps of 10 ms */
 static SimTime
-run_until(StorageWorld *world, gboolean (*is_so)(const StorageWorld *world))
+numbers_run_until(StorageWorld *world, gboolean (*is_so)(const StorageWorld *world))
 {
     SimTime at = sim_now(world->sim);
 
@@ -331,7 +331,7 @@ a_hundred_pods_take_four_seconds(void **state)
         fill_replica_set(&world, object);
         REPLICA_SET(object)->replicas = 100;
         storage_world_create(&world, object);
-        assert_in_range(run_until(&world, has_100_pods), 3600 * SIM_MS, 4400 * SIM_MS);
+        assert_in_range(numbers_run_until(&world, has_100_pods), 3600 * SIM_MS, 4400 * SIM_MS);
         storage_world_clear(&world);
     }
 }
@@ -354,9 +354,9 @@ ten_pods_with_claims_at_once(void **state)
         STATEFUL_SET(object)->parallel = TRUE;
         STATEFUL_SET(object)->claim_templates = claim_templates_new(&claim, 1);
         storage_world_create(&world, object);
-        SimTime pods = run_until(&world, has_ten_pods_with_claims);
+        SimTime pods = numbers_run_until(&world, has_ten_pods_with_claims);
         assert_in_range(pods, 10 * SIM_MS, 300 * SIM_MS);
-        assert_in_range(run_until(&world, has_twenty_events), 400 * SIM_MS, 1000 * SIM_MS);
+        assert_in_range(numbers_run_until(&world, has_twenty_events), 400 * SIM_MS, 1000 * SIM_MS);
         storage_world_clear(&world);
     }
 }
@@ -432,13 +432,13 @@ static void
 statuses_are_tried_five_times(void **state)
 {
     StorageWorld world;
-    const WorkerCase row = {.kind = KIND_STATEFUL_SET, .fill = fill_set};
+    const NumbersWorkerCase row = {.kind = KIND_STATEFUL_SET, .fill = fill_set};
     Refused refused = begin_refusing(&world, KIND_STATEFUL_SET);
     unsigned n_close = 0;
 
     (void)state;
     api_server_set_fault(world.api, conflict, &refused);
-    create(&world, &row, 0);
+    numbers_create(&world, &row, 0);
     storage_world_run(&world, SIM_SECOND);
     assert_in_range(refused.at->len, 36, 45);
     for (unsigned i = 1; i < refused.at->len; i++) {
@@ -458,7 +458,7 @@ statuses_are_tried_five_times(void **state)
 }
 
 static gboolean
-edit_replicas(Object *object, const void *replicas)
+numbers_edit_replicas(Object *object, const void *replicas)
 {
     STATEFUL_SET(object)->replicas = *(const int32_t *)replicas;
     return TRUE;
@@ -483,8 +483,8 @@ pods_have_their_own_grace(void **state)
         storage_world_create(&world, object);
         world_go_on(&world, SIM_SECOND);
         world_start_pod(&world, "w-0");
-        storage_world_patch(&world, world_key(&world, KIND_STATEFUL_SET, "w"), edit_replicas,
-                            &none);
+        storage_world_patch(&world, world_key(&world, KIND_STATEFUL_SET, "w"),
+                            numbers_edit_replicas, &none);
         world_go_on(&world, SIM_SECOND);
         assert_int_equal(world_pod(&world, "w-0")->meta.deletion_grace_s,
                          graces[i] < 0 ? 30 : graces[i]);
@@ -499,13 +499,13 @@ static void
 twenty_workers_collect(void **state)
 {
     StorageWorld world;
-    const WorkerCase row = {.kind = KIND_REPLICA_SET, .fill = fill_replica_set};
+    const NumbersWorkerCase row = {.kind = KIND_REPLICA_SET, .fill = fill_replica_set};
 
     (void)state;
     storage_world_init(&world, NULL);
     sim_dist_unref(world.timing.write);
     world.timing.write = sim_dist_new_constant(SIM_SECOND);
-    create(&world, &row, 0);
+    numbers_create(&world, &row, 0);
     const Object *owner = world_stored(&world, KIND_REPLICA_SET, "w-0");
     for (unsigned i = 0; i < 50; i++) {
         g_autofree char *name = g_strdup_printf("p-%u", i);

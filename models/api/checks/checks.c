@@ -23,7 +23,7 @@ static const CheckRule *const update_tables[] = {check_update_rules, check_pod_u
 
 /* Whether all versions of a definition have the same member, and have it at all. */
 static gboolean
-is_shared(const json_t *versions, const char *name)
+checks_is_shared(const json_t *versions, const char *name)
 {
     const json_t *first = json_object_get(json_array_get(versions, 0), name), *version;
     size_t i;
@@ -75,7 +75,7 @@ hoist(const Check *check, GString *path)
     for (gsize i = 0; i < G_N_ELEMENTS(members); i++) {
         const char *at = strstr(path->str, members[i].begin);
         if (at == NULL || !g_str_has_prefix(path->str, "spec.versions[") ||
-            !is_shared(versions, members[i].name))
+            !checks_is_shared(versions, members[i].name))
             continue;
         g_string_erase(path, 0, at - path->str + (gssize)strlen(members[i].name) + 2);
         g_string_prepend(path, members[i].to);
@@ -310,7 +310,7 @@ is_missing(const json_t *value)
 }
 
 static void
-check_number(Check *check, const SchemaChecks *checks, const json_t *value, const char *path)
+checks_check_number(Check *check, const SchemaChecks *checks, const json_t *value, const char *path)
 {
     json_int_t number = json_integer_value(value);
     g_autofree char *detail = NULL;
@@ -355,7 +355,7 @@ check_scalar(Check *check,
     if (checks == NULL)
         return;
     if (checks->has_min || checks->has_max)
-        check_number(check, checks, value, path);
+        checks_check_number(check, checks, value, path);
     if (checks->bytes_max > 0 && json_string_length(value) > checks->bytes_max)
         check_fault(check, value, path,
                     check->minor >= 32 ? "Too long: may not be more than %u bytes"

@@ -34,7 +34,7 @@ static const struct {
 
 /* In the order of their numbers in protobuf, which is mostly that of Kubernetes' checks. */
 static int
-compare_numbers(const void *a, const void *b)
+containers_compare_numbers(const void *a, const void *b)
 {
     const SchemaField *x = *(const SchemaField *const *)a, *y = *(const SchemaField *const *)b;
 
@@ -54,7 +54,7 @@ check_union(Check *check, const SchemaType *type, const json_t *value)
     for (const SchemaField *field = type->fields; field->name != NULL; field++)
         if (field->checks != NULL && field->checks->is_member && check_has(value, field->name))
             g_ptr_array_add(given, (void *)field); /* only read */
-    g_ptr_array_sort(given, compare_numbers);
+    g_ptr_array_sort(given, containers_compare_numbers);
     if (unions[row].style == UNION_INVALID && given->len != 1) {
         check_fault(check, NULL, "", "Invalid value: \"\": %s",
                     given->len == 0 ? unions[row].none : unions[row].many);

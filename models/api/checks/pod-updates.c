@@ -19,7 +19,7 @@
 
 /* A member as cmp.Diff() prints it: "-" before, "+" after. */
 static void
-append_line(GString *text, char sign, const char *name, const json_t *value)
+pod_updates_append_line(GString *text, char sign, const char *name, const json_t *value)
 {
     char *dump = value == NULL ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_SORT_KEYS);
 
@@ -43,8 +43,8 @@ spec_diff(const SchemaType *type, const json_t *old, const json_t *new)
             n_same++;
             continue;
         }
-        append_line(text, '-', field->name, before);
-        append_line(text, '+', field->name, after);
+        pod_updates_append_line(text, '-', field->name, before);
+        pod_updates_append_line(text, '+', field->name, after);
     }
     if (text->len == length)
         return g_string_free(text, TRUE);
@@ -140,7 +140,7 @@ check_tolerations(Check *check)
 
 /* validateOnlyDeletedSchedulingGates(). */
 static void
-check_gates(Check *check)
+pod_updates_check_gates(Check *check)
 {
     const json_t *old = json_path_get(check->old, "spec.schedulingGates"),
                  *new = json_path_get(check->object, "spec.schedulingGates"), *gate;
@@ -208,7 +208,7 @@ check_update(Check *check, const json_t *pod)
         !check_containers(check, old, new, "initContainers") || !check_deadline(check))
         return;
     check_tolerations(check);
-    check_gates(check);
+    pod_updates_check_gates(check);
     copy_member(new, old, "activeDeadlineSeconds");
     copy_member(new, old, "schedulingGates");
     copy_member(new, old, "tolerations");

@@ -162,7 +162,7 @@ check_dns(Check *check, const json_t *spec)
 
 /* validateSchedulingGates(): told of the item, not of its name. */
 static void
-check_gates(Check *check, const json_t *spec)
+pods_check_gates(Check *check, const json_t *spec)
 {
     const json_t *gates = json_path_get(spec, "schedulingGates"), *item;
     size_t i;
@@ -267,7 +267,7 @@ check_pod_spec(Check *check, const json_t *spec)
     check_host_network(check, spec);
     check_labels(check, json_path_get(spec, "nodeSelector"), "nodeSelector");
     check_dns(check, spec);
-    check_gates(check, spec);
+    pods_check_gates(check, spec);
     check_namespaces_of_node(check, spec);
     check_os(check, spec);
 }
@@ -275,7 +275,7 @@ check_pod_spec(Check *check, const json_t *spec)
 /* ---- Pods, not templates ---- */
 
 static void
-check_pod(Check *check, const json_t *pod)
+pods_check_pod(Check *check, const json_t *pod)
 {
     const json_t *spec = json_path_get(pod, "spec");
     const json_t *annotations = json_path_get(pod, "metadata.annotations");
@@ -325,7 +325,7 @@ check_binding(Check *check, const json_t *binding)
 }
 
 const CheckRule check_pod_rules[] = {
-    {"ValidatePodCreate",       "core.v1.Pod",             check_pod     },
+    {"ValidatePodCreate",       "core.v1.Pod",             pods_check_pod},
     {"ValidatePodSpec",         "core.v1.PodSpec",         check_pod_spec},
     {"ValidatePodTemplateSpec", "core.v1.PodTemplateSpec", check_template},
     {"ValidatePodBinding",      "core.v1.Binding",         check_binding },

@@ -11,13 +11,13 @@ typedef struct {
     int64_t units, milli;
     char text[QUANTITY_BUFFER];
     gboolean is_given;
-} Amount;
+} QuotasAmount;
 
-static Amount
+static QuotasAmount
 amount_at(const json_t *item, const char *list, const char *resource)
 {
     const json_t *value = json_object_get(json_object_get(item, list), resource);
-    Amount amount = {0};
+    QuotasAmount amount = {0};
 
     amount.is_given = json_quantity(value, &amount.units, &amount.milli, amount.text);
     return amount;
@@ -45,8 +45,8 @@ static void
 check_limit_pairs(Check *check, const json_t *item, const char *resource)
 {
     for (gsize i = 0; i < G_N_ELEMENTS(limit_pairs); i++) {
-        Amount less = amount_at(item, limit_pairs[i].less, resource),
-               more = amount_at(item, limit_pairs[i].more, resource);
+        QuotasAmount less = amount_at(item, limit_pairs[i].less, resource),
+                     more = amount_at(item, limit_pairs[i].more, resource);
         g_autofree char *path = g_strdup_printf("%s[%s]", limit_pairs[i].told, resource);
         if (!less.is_given || !more.is_given || less.units < more.units ||
             (less.units == more.units && less.milli <= more.milli))

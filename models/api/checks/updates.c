@@ -199,7 +199,7 @@ check_service_address(Check *check, const json_t *service)
 
 /* 1.33: revisionHistoryLimit may change, too. */
 static void
-check_stateful_set(Check *check, const json_t *set)
+updates_check_stateful_set(Check *check, const json_t *set)
 {
     static const char *const free_fields[] = {"replicas",
                                               "ordinals",
@@ -256,7 +256,7 @@ check_definition(Check *check, const json_t *definition)
 }
 
 static void
-check_quota(Check *check, const json_t *quota)
+updates_check_quota(Check *check, const json_t *quota)
 {
     if (is_changed(check, "spec.scopes"))
         check_invalid(check, json_path_get(quota, "spec.scopes"), "spec.scopes",
@@ -269,11 +269,11 @@ const CheckRule check_update_rules[] = {
     {"ValidateSecretUpdate",                   "core.v1.Secret",                            check_immutable_data },
     {"ValidateNodeUpdate",                     "core.v1.Node",                              check_node           },
     {"ValidateServiceUpdate",                  "core.v1.Service",                           check_service_address},
-    {"ValidateResourceQuotaUpdate",            "core.v1.ResourceQuota",                     check_quota          },
+    {"ValidateResourceQuotaUpdate",            "core.v1.ResourceQuota",                     updates_check_quota          },
     {"ValidateDeploymentUpdate",               "apps.v1.Deployment",                        check_selector       },
     {"ValidateReplicaSetUpdate",               "apps.v1.ReplicaSet",                        check_selector       },
     {"ValidateDaemonSetUpdate",                "apps.v1.DaemonSet",                         check_selector       },
-    {"ValidateStatefulSetUpdate",              "apps.v1.StatefulSet",                       check_stateful_set   },
+    {"ValidateStatefulSetUpdate",              "apps.v1.StatefulSet",                       updates_check_stateful_set   },
     {"ValidateJobUpdate",                      "batch.v1.Job",                              check_job            },
     {"ValidateRoleBindingUpdate",              "rbac.v1.RoleBinding",                       check_role_ref       },
     {"ValidateClusterRoleBindingUpdate",       "rbac.v1.ClusterRoleBinding",                check_role_ref       },

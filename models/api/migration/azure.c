@@ -20,7 +20,7 @@ copy_field(json_t *attributes, const char *attribute, const json_t *source, cons
 
 /* MIG-40 */
 static gboolean
-disk_to_csi(const Origin *origin, json_t *csi, json_t *attributes, GError **error)
+disk_to_csi(const MigrationOrigin *origin, json_t *csi, json_t *attributes, GError **error)
 {
     const char *kind = json_string_value(json_object_get(origin->source, "kind"));
 
@@ -79,7 +79,7 @@ disk_from_csi(json_t *volume, const json_t *csi, json_t *source, GError **error)
 }
 
 static gboolean
-is_number(const char *text)
+azure_is_number(const char *text)
 {
     return *text != '\0' && strspn(text, "0123456789") == strlen(text);
 }
@@ -97,7 +97,7 @@ disk_finish_class(json_t *class)
                 continue;
             json_t *values = json_object_get(requirement, "values");
             json_array_foreach(values, m, value)
-                if (json_is_string(value) && is_number(json_string_value(value)))
+                if (json_is_string(value) && azure_is_number(json_string_value(value)))
                     json_array_set_new(values, m, json_string(""));
         }
 }
@@ -139,7 +139,7 @@ migration_azure_account(const char *secret, GError **error)
 
 /* MIG-42: where the secret is. Returns: (borrowed): "": nowhere */
 static const char *
-secret_namespace(const Origin *origin)
+secret_namespace(const MigrationOrigin *origin)
 {
     const json_t *given = json_object_get(origin->source, "secretNamespace");
 
@@ -152,7 +152,7 @@ secret_namespace(const Origin *origin)
 
 /* MIG-43: "GROUP#ACCOUNT#SHARE#NAME#NAMESPACE" */
 static char *
-file_handle(const Origin *origin, GError **error)
+file_handle(const MigrationOrigin *origin, GError **error)
 {
     const char *secret = migration_text(origin->source, "secretName");
     const char *namespace = secret_namespace(origin);
@@ -171,7 +171,7 @@ file_handle(const Origin *origin, GError **error)
 }
 
 static gboolean
-file_to_csi(const Origin *origin, json_t *csi, json_t *attributes, GError **error)
+file_to_csi(const MigrationOrigin *origin, json_t *csi, json_t *attributes, GError **error)
 {
     (void)error;
     json_object_del(csi, "fsType");

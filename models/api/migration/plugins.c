@@ -73,7 +73,7 @@ one_region(char **zones, char *(*region_of_zone)(const char *zone, GError **erro
 
 /* MIG-30: "aws://ZONE/vol-1", "aws:///vol-1", "vol-1" */
 static char *
-ebs_handle(const Origin *origin, GError **error)
+ebs_handle(const MigrationOrigin *origin, GError **error)
 {
     const char *id = migration_text(origin->source, "volumeID");
 
@@ -93,7 +93,7 @@ ebs_handle(const Origin *origin, GError **error)
 }
 
 static gboolean
-ebs_to_csi(const Origin *origin, json_t *csi, json_t *attributes, GError **error)
+ebs_to_csi(const MigrationOrigin *origin, json_t *csi, json_t *attributes, GError **error)
 {
     (void)csi;
     (void)error;
@@ -192,7 +192,7 @@ pd_region(char **zones, GError **error)
 
 /* MIG-32 */
 static char *
-pd_handle(const Origin *origin, GError **error)
+pd_handle(const MigrationOrigin *origin, GError **error)
 {
     const char *disk = migration_text(origin->source, "pdName");
     g_auto(GStrv) zones =
@@ -210,7 +210,7 @@ pd_handle(const Origin *origin, GError **error)
 }
 
 static gboolean
-pd_to_csi(const Origin *origin, json_t *csi, json_t *attributes, GError **error)
+pd_to_csi(const MigrationOrigin *origin, json_t *csi, json_t *attributes, GError **error)
 {
     (void)csi;
     (void)error;
@@ -334,7 +334,7 @@ const InTreePlugin plugin_cinder = {
 
 /* MIG-36: the secret of all calls. */
 static gboolean
-portworx_to_csi(const Origin *origin, json_t *csi, json_t *attributes, GError **error)
+portworx_to_csi(const MigrationOrigin *origin, json_t *csi, json_t *attributes, GError **error)
 {
     static const char *const calls[] = {"controllerPublishSecretRef", "nodeStageSecretRef",
                                         "nodePublishSecretRef", "controllerExpandSecretRef",
@@ -398,7 +398,7 @@ const InTreePlugin plugin_portworx = {
 #define INITIAL_PATH "initialvolumefilepath"
 
 static gboolean
-vsphere_to_csi(const Origin *origin, json_t *csi, json_t *attributes, GError **error)
+vsphere_to_csi(const MigrationOrigin *origin, json_t *csi, json_t *attributes, GError **error)
 {
     (void)csi;
     (void)error;

@@ -9,7 +9,7 @@ typedef struct {
     const json_t *volume;  /* the PersistentVolume; NULL: it stands in a pod */
     const char *name;      /* of the PersistentVolume, or of the volume in the pod */
     const char *namespace; /* of the pod; "" or of no pod */
-} Origin;
+} MigrationOrigin;
 
 /* Labels and keys of places: see topology.c */
 typedef char *(*RegionOfZones)(char **zones, GError **error);
@@ -37,9 +37,12 @@ struct InTreePlugin {
     /* Each NULL: nothing special. */
 
     /* Returns: (owned): the driver's handle; NULL with @error */
-    char *(*handle)(const Origin *origin, GError **error);
+    char *(*handle)(const MigrationOrigin *origin, GError **error);
     /* The rest of the CSI source */
-    gboolean (*to_csi)(const Origin *origin, json_t *csi, json_t *attributes, GError **error);
+    gboolean (*to_csi)(const MigrationOrigin *origin,
+                       json_t *csi,
+                       json_t *attributes,
+                       GError **error);
     /* The rest of the in-tree source, and of the volume */
     gboolean (*from_csi)(json_t *volume, const json_t *csi, json_t *source, GError **error);
     /* @key: in small letters. Returns: FALSE: the parameter stays as it is */

@@ -47,7 +47,7 @@ values_of(const json_t *volume, const char *key)
 }
 
 static gboolean
-has_key(const json_t *volume, const char *key)
+topology_has_key(const json_t *volume, const char *key)
 {
     const json_t *term, *requirement;
     size_t i, k;
@@ -67,10 +67,10 @@ label_of(const json_t *volume, const char *label)
 
 /* MIG-21: the older names, if the volume uses them and not the new ones. */
 static PlaceLabels
-labels_of(const json_t *volume)
+topology_labels_of(const json_t *volume)
 {
-    gboolean is_beta = !has_key(volume, ZONE) &&
-                       (has_key(volume, BETA_ZONE) ||
+    gboolean is_beta = !topology_has_key(volume, ZONE) &&
+                       (topology_has_key(volume, BETA_ZONE) ||
                         (label_of(volume, ZONE) == NULL && label_of(volume, BETA_ZONE) != NULL));
 
     return is_beta ? (PlaceLabels){BETA_ZONE, BETA_REGION} : (PlaceLabels){ZONE, REGION};
@@ -155,7 +155,7 @@ place_to_csi(json_t *volume, const char *label, const char *key, const char *sep
 void
 topology_to_csi(json_t *volume, const InTreePlugin *plugin)
 {
-    PlaceLabels labels = labels_of(volume);
+    PlaceLabels labels = topology_labels_of(volume);
 
     if (plugin->region_key != NULL) { /* MIG-23 */
         place_to_csi(volume, labels.zone, plugin->zone_key, NULL);
@@ -200,7 +200,7 @@ zones_of_term(const json_t *term, const PlaceLabels *labels)
 static gboolean
 topology_add_regions(json_t *volume, RegionOfZones region_of, GError **error)
 {
-    PlaceLabels labels = labels_of(volume);
+    PlaceLabels labels = topology_labels_of(volume);
     json_t *term;
     size_t i;
 
@@ -225,7 +225,7 @@ topology_add_regions(json_t *volume, RegionOfZones region_of, GError **error)
 gboolean
 topology_from_csi(json_t *volume, const InTreePlugin *plugin, GError **error)
 {
-    PlaceLabels labels = labels_of(volume);
+    PlaceLabels labels = topology_labels_of(volume);
 
     topology_replace(volume, plugin->zone_key, labels.zone);
     if (plugin->region_key != NULL)

@@ -202,7 +202,7 @@ in_tree_plugin_class_to_csi(const InTreePlugin *self, const json_t *class, GErro
 
 /* (owned): NULL with @error */
 static json_t *
-csi_source(const InTreePlugin *self, const Origin *origin, GError **error)
+csi_source(const InTreePlugin *self, const MigrationOrigin *origin, GError **error)
 {
     g_autofree char *handle = self->handle != NULL
                                   ? self->handle(origin, error)
@@ -229,10 +229,11 @@ csi_source(const InTreePlugin *self, const Origin *origin, GError **error)
 json_t *
 in_tree_plugin_volume_to_csi(const InTreePlugin *self, const json_t *volume, GError **error)
 {
-    Origin origin = {.volume = volume,
-                     .source = json_object_get(json_object_get(volume, "spec"), self->source),
-                     .name = migration_text(json_object_get(volume, "metadata"), "name"),
-                     .namespace = ""};
+    MigrationOrigin origin = {.volume = volume,
+                              .source =
+                                  json_object_get(json_object_get(volume, "spec"), self->source),
+                              .name = migration_text(json_object_get(volume, "metadata"), "name"),
+                              .namespace = ""};
 
     if (origin.source == NULL) {
         migration_fail(error, "pv is nil or %s not defined on pv", self->source);
@@ -268,9 +269,9 @@ in_tree_plugin_inline_to_csi(const InTreePlugin *self,
                              const char *namespace,
                              GError **error)
 {
-    Origin origin = {.source = json_object_get(volume, self->source),
-                     .name = migration_text(volume, "name"),
-                     .namespace = namespace};
+    MigrationOrigin origin = {.source = json_object_get(volume, self->source),
+                              .name = migration_text(volume, "name"),
+                              .namespace = namespace};
 
     if (origin.source == NULL) {
         migration_fail(error, "volume is nil or %s not defined on volume", self->source);

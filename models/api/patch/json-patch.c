@@ -16,14 +16,14 @@ typedef struct {
     json_t *container; /* (borrowed) */
     char *key;         /* (owned) */
     unsigned depth;    /* of the value: how many containers are around it */
-} Place;
+} JsonPatchPlace;
 
 static void
-place_clear(Place *self)
+place_clear(JsonPatchPlace *self)
 {
     g_free(self->key);
 }
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Place, place_clear)
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(JsonPatchPlace, place_clear)
 
 /* Undoes the escapes of a part of a pointer: "~1" is "/", "~0" is "~". */
 static char *
@@ -72,7 +72,7 @@ member_at(const json_t *container, const char *key)
 
 /* Returns: FALSE if @pointer leads through something that is not there. */
 static gboolean
-place_find(json_t *document, const char *pointer, Place *place)
+place_find(json_t *document, const char *pointer, JsonPatchPlace *place)
 {
     g_auto(GStrv) parts = g_strsplit(pointer, "/", -1);
     guint n = g_strv_length(parts);
@@ -111,7 +111,7 @@ is_within(const json_t *value, unsigned depth)
 
 /* @is_new: a list gets one item more. */
 static gboolean
-place_set(const Place *place, json_t *value, gboolean is_new)
+place_set(const JsonPatchPlace *place, json_t *value, gboolean is_new)
 {
     gsize index;
 
@@ -125,7 +125,7 @@ place_set(const Place *place, json_t *value, gboolean is_new)
 }
 
 static gboolean
-place_remove(const Place *place)
+place_remove(const JsonPatchPlace *place)
 {
     gsize index;
 
@@ -170,7 +170,7 @@ count_copy(const json_t *value, gsize *copied_bytes)
 static gboolean
 take_over(json_t *document, const char *from, const char *to, gsize *copied_bytes)
 {
-    g_auto(Place) source = {0}, target = {0};
+    g_auto(JsonPatchPlace) source = {0}, target = {0};
 
     if (from == NULL || !place_find(document, from, &source))
         return FALSE;
@@ -186,12 +186,12 @@ take_over(json_t *document, const char *from, const char *to, gsize *copied_byte
 }
 
 static gboolean
-carry_out(json_t *document, const json_t *operation, gsize *copied_bytes)
+json_patch_carry_out(json_t *document, const json_t *operation, gsize *copied_bytes)
 {
     const char *kind = json_string_value(json_object_get(operation, "op"));
     const char *path = json_string_value(json_object_get(operation, "path"));
     json_t *value = json_object_get(operation, "value");
-    g_auto(Place) place = {0};
+    g_auto(JsonPatchPlace) place = {0};
 
     if (kind == NULL || path == NULL)
         return FALSE;
@@ -240,7 +240,7 @@ json_patch_apply(const json_t *object, const json_t *operations, GError **error)
     json_array_foreach((json_t *)operations, i, operation) {
         if (!json_is_object(operation))
             patch_wrong_type(error, "error decoding patch: ", operation, "handlers.jsonPatchOp");
-        else if (carry_out(changed, operation, &copied_bytes))
+        else if (json_patch_carry_out(changed, operation, &copied_bytes))
             continue;
         else
             patch_refuse(error);

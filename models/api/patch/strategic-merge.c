@@ -170,7 +170,7 @@ places_new(const json_t *list, const char *key)
 
 /* Returns: -1: it is not there */
 static gssize
-place_of(GHashTable *places, const json_t *item, const char *key)
+strategic_merge_place_of(GHashTable *places, const json_t *item, const char *key)
 {
     char *identity = item_identity(item, key);
     gssize place =
@@ -213,8 +213,8 @@ put_in_order(const json_t *list, const json_t *wanted, const json_t *before, con
     guint next_patched = 0, next_other = 0;
 
     json_array_foreach((json_t *)list, i, item) {
-        items[i] =
-            (OrderedItem){item, place_of(wanted_places, item, key), place_of(places, item, key)};
+        items[i] = (OrderedItem){item, strategic_merge_place_of(wanted_places, item, key),
+                                 strategic_merge_place_of(places, item, key)};
         g_ptr_array_add(items[i].wanted >= 0 ? patched : others, &items[i]);
     }
     g_ptr_array_sort(patched, by_order);
@@ -267,7 +267,7 @@ remove_items(json_t *list, GHashTable *places, const char *key)
     gsize i;
 
     json_array_foreach(list, i, item) {
-        if (place_of(places, item, key) < 0)
+        if (strategic_merge_place_of(places, item, key) < 0)
             json_array_append(rest, item);
     }
     json_array_clear(list);
@@ -326,7 +326,7 @@ merge_items(json_t *list, json_t *patch, const SchemaType *type, GError **error)
             return fail_no_key(error, item, key);
     }
     json_array_foreach(patch, i, item) {
-        gssize place = place_of(places, item, key);
+        gssize place = strategic_merge_place_of(places, item, key);
 
         if (json_object_get(item, key) == NULL)
             return fail_no_key(error, item, key);
@@ -351,7 +351,7 @@ merge_values(json_t *list, const json_t *patch)
     gsize i;
 
     json_array_foreach((json_t *)patch, i, item) {
-        if (place_of(places, item, NULL) >= 0)
+        if (strategic_merge_place_of(places, item, NULL) >= 0)
             continue;
         json_array_append(list, item);
         g_hash_table_insert(places, item_identity(item, NULL),
@@ -524,7 +524,7 @@ obey_retain_keys(json_t *object, json_t *patch, GError **error)
     json_object_foreach_safe(patch, next, key, value)
     {
         json_t *text = json_string(key);
-        gboolean is_named = place_of(places, text, NULL) >= 0;
+        gboolean is_named = strategic_merge_place_of(places, text, NULL) >= 0;
 
         json_decref(text);
         if (!is_named && !json_is_null(value) && strcmp(key, RETAIN_KEYS) != 0 &&
@@ -536,7 +536,7 @@ obey_retain_keys(json_t *object, json_t *patch, GError **error)
     {
         json_t *text = json_string(key);
 
-        if (place_of(places, text, NULL) < 0)
+        if (strategic_merge_place_of(places, text, NULL) < 0)
             json_object_del(object, key);
         json_decref(text);
     }

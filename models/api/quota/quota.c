@@ -54,7 +54,7 @@ resource_amount_format(const ResourceAmount *self, char *buffer)
 }
 
 static int
-compare_names(const void *a, const void *b)
+quota_compare_names(const void *a, const void *b)
 {
     return strcmp(((const ResourceAmount *)a)->name, ((const ResourceAmount *)b)->name);
 }
@@ -98,7 +98,7 @@ amounts_parse(ApiParser *parser, const json_t *value, void *field)
         n += amount_parse(parser, amount, &items[n]);
         api_parser_leave(parser, length);
     }
-    qsort(items, n, sizeof items[0], compare_names);
+    qsort(items, n, sizeof items[0], quota_compare_names);
     resource_amounts_unref(*amounts);
     *amounts = resource_amounts_new(items, n);
 }

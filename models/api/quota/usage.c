@@ -18,7 +18,7 @@
 #define HUGE_PAGES "hugepages-"
 
 static ResourceAmount
-number(const char *resource, int64_t value)
+usage_number(const char *resource, int64_t value)
 {
     return (ResourceAmount){.name = resource, .value = value, .decimal = TRUE};
 }
@@ -115,9 +115,9 @@ claim_usage(const Claim *claim, const char *resource)
     char buffer[QUANTITY_BUFFER];
 
     if (what != NULL && !claim_is_of_class(claim, resource, length))
-        return number(resource, 0);
+        return usage_number(resource, 0);
     if (strcmp(what != NULL ? what : resource, STORAGE) != 0)
-        return number(resource, 1);
+        return usage_number(resource, 1);
     object_format_quantity(&claim->meta, CLAIM_REQUEST, claim->request_bytes, buffer);
     return (ResourceAmount){.name = resource,
                             .value = MAX(claim->request_bytes, claim->allocated_bytes),
@@ -168,11 +168,11 @@ pod_usage(const Pod *pod, const char *resource, SimTime now)
     PodAmount amount;
 
     if (!pod_is_charged(pod, now))
-        return number(resource, 0);
+        return usage_number(resource, 0);
     if (strcmp(resource, "pods") == 0)
-        return number(resource, 1);
+        return usage_number(resource, 1);
     if (!pod_spec_amount(pod->spec, limit, what, &amount))
-        return number(resource, 0);
+        return usage_number(resource, 0);
     return (ResourceAmount){.name = resource,
                             .value = strcmp(what, "cpu") == 0 ? amount.milli : amount.value,
                             .decimal = amount.decimal};
@@ -206,12 +206,12 @@ service_usage(const Object *service, const char *resource)
     gboolean is_balancer = g_strcmp0(type, "LoadBalancer") == 0;
 
     if (strcmp(resource, LOAD_BALANCERS) == 0)
-        return number(resource, is_balancer);
+        return usage_number(resource, is_balancer);
     if (strcmp(resource, NODE_PORTS) == 0)
-        return number(resource, is_balancer || g_strcmp0(type, "NodePort") == 0
-                                    ? count_node_ports(service->manifest, is_balancer)
-                                    : 0);
-    return number(resource, 1);
+        return usage_number(resource, is_balancer || g_strcmp0(type, "NodePort") == 0
+                                          ? count_node_ports(service->manifest, is_balancer)
+                                          : 0);
+    return usage_number(resource, 1);
 }
 
 /* ---- All of them ---- */
@@ -255,17 +255,17 @@ quota_usage(const Objects *objects, const Object *object, const char *resource, 
     ObjectKind kind = object_kind(object);
 
     if (kind == KIND_OTHER)
-        return number(resource,
-                      counts_other(resource, objects_resource_at(objects, object->key->resource)));
+        return usage_number(
+            resource, counts_other(resource, objects_resource_at(objects, object->key->resource)));
     if (!quota_resource_is_of(resource, kind))
-        return number(resource, 0);
+        return usage_number(resource, 0);
     if (counts_objects(resource, kind))
-        return number(resource, 1);
+        return usage_number(resource, 1);
     if (kind == KIND_CLAIM)
         return claim_usage(CLAIM_CONST(object), resource);
     if (kind == KIND_POD)
         return pod_usage(POD_CONST(object), resource, now);
-    return kind == KIND_SERVICE ? service_usage(object, resource) : number(resource, 1);
+    return kind == KIND_SERVICE ? service_usage(object, resource) : usage_number(resource, 1);
 }
 
 ResourceAmount *
@@ -274,7 +274,7 @@ quota_usages_new(const ResourceAmounts *hard)
     ResourceAmount *used = g_new0(ResourceAmount, hard->n_items);
 
     for (unsigned i = 0; i < hard->n_items; i++)
-        used[i] = number(hard->items[i].name, 0);
+        used[i] = usage_number(hard->items[i].name, 0);
     return used;
 }
 

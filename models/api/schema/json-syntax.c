@@ -13,7 +13,7 @@ typedef struct {
 
 /* The next character is not what belongs here. Returns: FALSE */
 static gboolean
-refuse(Scanner *self, const char *context)
+json_syntax_refuse(Scanner *self, const char *context)
 {
     char letter = '\0';
 
@@ -57,7 +57,7 @@ scan_literal(Scanner *self, const char *word)
         if (!is_next(self, *letter)) {
             g_autofree char *context =
                 g_strdup_printf("in literal %s (expecting '%c')", word, *letter);
-            return refuse(self, context);
+            return json_syntax_refuse(self, context);
         }
     return TRUE;
 }
@@ -67,7 +67,7 @@ static gboolean
 scan_digits(Scanner *self, const char *context)
 {
     if (self->at == self->end || !g_ascii_isdigit(*self->at))
-        return refuse(self, context);
+        return json_syntax_refuse(self, context);
     while (self->at < self->end && g_ascii_isdigit(*self->at))
         self->at++;
     return TRUE;
@@ -103,11 +103,11 @@ scan_escape(Scanner *self)
     gboolean is_unicode = is_next(self, 'u');
 
     if (self->at == self->end || *self->at == '\0' || strchr("bfnrt\\/\"u", *self->at) == NULL)
-        return refuse(self, "in string escape code");
+        return json_syntax_refuse(self, "in string escape code");
     self->at++;
     for (unsigned i = 0; is_unicode && i < 4; i++, self->at++)
         if (self->at == self->end || !g_ascii_isxdigit(*self->at))
-            return refuse(self, "in \\u hexadecimal character escape");
+            return json_syntax_refuse(self, "in \\u hexadecimal character escape");
     return TRUE;
 }
 
@@ -117,12 +117,12 @@ scan_string(Scanner *self)
     self->at++;
     while (self->at < self->end && *self->at != '"') {
         if ((unsigned char)*self->at < ' ')
-            return refuse(self, "in string literal");
+            return json_syntax_refuse(self, "in string literal");
         if (*self->at++ == '\\' && !scan_escape(self))
             return FALSE;
     }
     if (self->at == self->end)
-        return refuse(self, "in string literal");
+        return json_syntax_refuse(self, "in string literal");
     self->at++;
     return TRUE;
 }
@@ -131,7 +131,7 @@ static gboolean
 scan_scalar(Scanner *self)
 {
     if (self->at == self->end)
-        return refuse(self, "");
+        return json_syntax_refuse(self, "");
     switch (*self->at) {
     case '"':
         return scan_string(self);
@@ -144,7 +144,7 @@ scan_scalar(Scanner *self)
     default:
         if (*self->at == '-' || g_ascii_isdigit(*self->at))
             return scan_number(self);
-        return refuse(self, "looking for beginning of value");
+        return json_syntax_refuse(self, "looking for beginning of value");
     }
 }
 
@@ -154,12 +154,12 @@ scan_key(Scanner *self)
 {
     skip_space(self);
     if (!is_next(self, '"'))
-        return refuse(self, "looking for beginning of object key string");
+        return json_syntax_refuse(self, "looking for beginning of object key string");
     if (!scan_string(self))
         return FALSE;
     skip_space(self);
     if (!is_next(self, ':'))
-        return refuse(self, "after object key");
+        return json_syntax_refuse(self, "after object key");
     self->at++;
     return TRUE;
 }
@@ -206,12 +206,12 @@ json_syntax_fault(const char *text, gsize length)
             self.at++;
             is_good = (closing != '}' || scan_key(&self)) && scan_beginning(&self, open);
         } else {
-            is_good = refuse(&self, closing == '}' ? "after object key:value pair"
-                                                   : "after array element");
+            is_good = json_syntax_refuse(&self, closing == '}' ? "after object key:value pair"
+                                                               : "after array element");
         }
     }
     skip_space(&self);
     if (is_good && self.at < self.end)
-        refuse(&self, "after top-level value");
+        json_syntax_refuse(&self, "after top-level value");
     return self.fault;
 }

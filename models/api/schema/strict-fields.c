@@ -18,7 +18,7 @@ typedef struct {
 } Scan;
 
 static void
-add_fault(GPtrArray *faults, const char *word, const char *path)
+strict_fields_add_fault(GPtrArray *faults, const char *word, const char *path)
 {
     if (faults->len >= FAULTS_MAX)
         return;
@@ -108,10 +108,10 @@ scan_members(Scan *self, const SchemaType *type, gboolean is_known)
         gboolean lacks = lacks_field(type, name, self->minor);
         const SchemaType *member = schema_member(type, name);
         if (is_known && lacks)
-            add_fault(self->faults, "unknown", self->path->str);
+            strict_fields_add_fault(self->faults, "unknown", self->path->str);
         gboolean is_new = g_hash_table_add(seen, name);
         if (is_known && !lacks && !is_new)
-            add_fault(self->faults, "duplicate", self->path->str);
+            strict_fields_add_fault(self->faults, "duplicate", self->path->str);
         if (!skip(self, ':') || !scan_value(self, member, is_known && !lacks))
             return FALSE;
         g_string_truncate(self->path, length);
@@ -187,7 +187,7 @@ look_for_unknown(
     json_object_foreach((json_t *)value, name, member) {
         enter(path, name);
         if (lacks_field(type, name, minor))
-            add_fault(faults, "unknown", path->str);
+            strict_fields_add_fault(faults, "unknown", path->str);
         else
             look_for_unknown(schema_member(type, name), minor, member, path, faults);
         g_string_truncate(path, length);

@@ -8,11 +8,11 @@
 typedef struct {
     int8_t month, week, weekday;
     int16_t minute;
-} Change;
+} TimeZonesChange;
 
 struct TimeZone {
     int16_t offset, other; /* minutes east of UTC; the other one from @begin to @end */
-    Change begin, end;
+    TimeZonesChange begin, end;
     const char *names; /* with blanks between them */
 };
 
@@ -230,7 +230,7 @@ time_zone_find(const char *name)
 
 /* Returns: minutes from 1970 to the change in this year, by the clock in use before it */
 static int64_t
-change_at(const Change *change, GDateYear year)
+change_at(const TimeZonesChange *change, GDateYear year)
 {
     GDate day;
 

@@ -20,7 +20,7 @@ remain_free(void *data)
 /* Returns: (nullable) (owned): the present state of a ledger's entry; NULL: it is not on the
  * machine */
 static char *
-state_of(const char *full, LoopDeed deed, const GPtrArray *mounts)
+clean_state_of(const char *full, LoopDeed deed, const GPtrArray *mounts)
 {
     struct stat status;
     int number;
@@ -77,7 +77,7 @@ loop_remains_list(const char *state_dir, GError **error)
             add_remain(remains, entry->deed, entry->what, g_strdup("device made"));
         char *state = !loop_ledger_has_path(entry->deed) ||
                               loop_ledger_check_path(state_dir, entry->what, NULL)
-                          ? state_of(full, entry->deed, mounts)
+                          ? clean_state_of(full, entry->deed, mounts)
                           : g_strdup("a link on the way leads elsewhere");
         if (state != NULL)
             add_remain(remains, entry->deed, full, state);
@@ -91,10 +91,10 @@ typedef struct {
     void (*report)(void *data, const char *text);
     void *data;
     gboolean is_clean;
-} Cleaning;
+} CleanCleaning;
 
 static void
-complain(Cleaning *self, const char *text)
+complain(CleanCleaning *self, const char *text)
 {
     self->is_clean = FALSE;
     if (self->report != NULL)
@@ -103,7 +103,7 @@ complain(Cleaning *self, const char *text)
 
 /* The tools of a killed process may hold its devices and its lock until they have died, too. */
 static gboolean
-may_try_again(const Cleaning *self, gint64 began_us)
+may_try_again(const CleanCleaning *self, gint64 began_us)
 {
     if (g_get_monotonic_time() - began_us >= self->wait_us)
         return FALSE;
@@ -112,7 +112,7 @@ may_try_again(const Cleaning *self, gint64 began_us)
 }
 
 static void
-detach(Cleaning *self, const char *path, GError **error)
+clean_detach(CleanCleaning *self, const char *path, GError **error)
 {
     gint64 began_us = g_get_monotonic_time();
     g_autoptr(GError) why = NULL;
@@ -124,7 +124,7 @@ detach(Cleaning *self, const char *path, GError **error)
 }
 
 static LoopLedger *
-open_ledger(const Cleaning *self, const char *state_dir, GError **error)
+open_ledger(const CleanCleaning *self, const char *state_dir, GError **error)
 {
     gint64 began_us = g_get_monotonic_time();
     g_autoptr(GError) why = NULL;
@@ -140,7 +140,7 @@ open_ledger(const Cleaning *self, const char *state_dir, GError **error)
 
 /* One kind at a time, last first: a device cannot go before its mounts. */
 static void
-take_back(Cleaning *self, const GPtrArray *entries, LoopDeed deed)
+take_back(CleanCleaning *self, const GPtrArray *entries, LoopDeed deed)
 {
     for (unsigned i = entries->len; i > 0; i--) {
         const LoopEntry *entry = entries->pdata[i - 1];
@@ -152,7 +152,7 @@ take_back(Cleaning *self, const GPtrArray *entries, LoopDeed deed)
         else if (deed == LOOP_MOUNT)
             loop_unmount(self->ledger, entry->what, self->wait_us, &error);
         else if (deed == LOOP_BINDING)
-            detach(self, entry->what, &error);
+            clean_detach(self, entry->what, &error);
         else
             loop_ledger_remove(self->ledger, deed, entry->what, &error);
         if (error != NULL)
@@ -163,7 +163,7 @@ take_back(Cleaning *self, const GPtrArray *entries, LoopDeed deed)
 /* A file whose device could not be freed must stay: otherwise nobody would find the device
  * (LOOP-21). */
 static void
-take_back_files(Cleaning *self, const GPtrArray *entries)
+take_back_files(CleanCleaning *self, const GPtrArray *entries)
 {
     g_autoptr(GPtrArray) may_go = g_ptr_array_new();
 
@@ -178,7 +178,7 @@ take_back_files(Cleaning *self, const GPtrArray *entries)
 
 /* Folders with files of others stay, and are reported. */
 static void
-take_back_folders(Cleaning *self, const GPtrArray *entries)
+take_back_folders(CleanCleaning *self, const GPtrArray *entries)
 {
     take_back(self, entries, LOOP_FOLDER);
     for (unsigned i = 0; i < entries->len; i++) {
@@ -201,7 +201,7 @@ loop_remains_clean(const char *state_dir,
 {
     g_autoptr(GPtrArray) entries = loop_ledger_read(state_dir, NULL, error);
     unsigned n_strange;
-    Cleaning cleaning = {.wait_us = wait_us, .report = report, .data = data, .is_clean = TRUE};
+    CleanCleaning cleaning = {.wait_us = wait_us, .report = report, .data = data, .is_clean = TRUE};
 
     if (entries == NULL || !loop_device_permitted(error))
         return FALSE;

@@ -210,12 +210,12 @@ source_leave(LoopBackend *self, Source *source)
 }
 
 static gboolean
-fill(LoopBackend *self,
-     const LoopVolume *volume,
-     const Source *source,
-     int64_t bytes,
-     gboolean sparse,
-     GError **error)
+controller_fill(LoopBackend *self,
+                const LoopVolume *volume,
+                const Source *source,
+                int64_t bytes,
+                gboolean sparse,
+                GError **error)
 {
     g_autofree char *path = loop_volume_file(volume->id);
 
@@ -253,11 +253,11 @@ describe(LoopBackend *self,
 
 /* LOOP-1: the record is written last; a file without a record belongs to an unfinished call. */
 static gboolean
-make_volume(LoopBackend *self,
-            LoopVolume *volume,
-            const CsiRequest *request,
-            const Source *source,
-            GError **error)
+controller_make_volume(LoopBackend *self,
+                       LoopVolume *volume,
+                       const CsiRequest *request,
+                       const Source *source,
+                       GError **error)
 {
     int64_t bytes = 0;
     gboolean sparse;
@@ -270,7 +270,7 @@ make_volume(LoopBackend *self,
         !read_allocation(self, request, &sparse, error) ||
         !loop_room_take(self, bytes, TRUE, error))
         return FALSE;
-    if (!fill(self, volume, source, bytes, sparse, error)) {
+    if (!controller_fill(self, volume, source, bytes, sparse, error)) {
         loop_room_return(self, bytes);
         return FALSE;
     }
@@ -302,7 +302,7 @@ loop_create_volume(LoopBackend *self, LoopCall *call, GError **error)
     } else {
         if (!source_enter(self, request, &source, error))
             return FALSE;
-        gboolean made = make_volume(self, volume, request, &source, error);
+        gboolean made = controller_make_volume(self, volume, request, &source, error);
         source_leave(self, &source);
         if (!made)
             return FALSE;
@@ -317,7 +317,7 @@ loop_create_volume(LoopBackend *self, LoopCall *call, GError **error)
 /* ---- DeleteVolume ---- */
 
 static gboolean
-is_used(const LoopVolume *volume)
+controller_is_used(const LoopVolume *volume)
 {
     for (unsigned i = 0; i < volume->places->len; i++) {
         const LoopPlace *place = volume->places->pdata[i];
@@ -334,7 +334,7 @@ loop_delete_volume(LoopBackend *self, LoopCall *call, GError **error)
 
     if (volume == NULL || !volume->is_there) /* CSI-17 */
         return TRUE;
-    if (is_used(volume)) /* CSI-48 */
+    if (controller_is_used(volume)) /* CSI-48 */
         return loop_refuse(error, CSI_FAILED_PRECONDITION, "volume %s is in use", volume->id);
     g_autofree char *path = loop_volume_file(volume->id);
     /* A device that a killed process left may still hold its blocks (LOOP-21). */
@@ -560,7 +560,7 @@ needs_offline(const LoopBackend *self, const LoopVolume *volume)
 }
 
 static gboolean
-grow(LoopBackend *self, LoopVolume *volume, int64_t bytes, GError **error)
+controller_grow(LoopBackend *self, LoopVolume *volume, int64_t bytes, GError **error)
 {
     g_autofree char *path = loop_volume_file(volume->id);
     int64_t more = bytes - volume->capacity_bytes;
@@ -597,7 +597,7 @@ loop_controller_expand(LoopBackend *self, LoopCall *call, GError **error)
                            "volume %s is published; it expands offline only: growing it in use "
                            "needs CAP_SYS_RESOURCE",
                            volume->id);
-    if (bytes > volume->capacity_bytes && !grow(self, volume, bytes, error))
+    if (bytes > volume->capacity_bytes && !controller_grow(self, volume, bytes, error))
         return FALSE;
     call->answer->response.capacity_bytes = volume->capacity_bytes;
     call->answer->response.node_expansion_required = TRUE;

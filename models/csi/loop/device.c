@@ -59,7 +59,7 @@ loop_device_permitted(GError **error)
 
 /* "loop12": 12; -1: another name */
 static int
-number_of(const char *name)
+device_number_of(const char *name)
 {
     char *end;
 
@@ -70,7 +70,7 @@ number_of(const char *name)
 }
 
 static int
-compare_numbers(const void *a, const void *b)
+device_compare_numbers(const void *a, const void *b)
 {
     return *(const int *)a - *(const int *)b;
 }
@@ -84,11 +84,11 @@ existing_numbers(void)
     const char *name;
 
     while (folder != NULL && (name = g_dir_read_name(folder)) != NULL) {
-        int number = number_of(name);
+        int number = device_number_of(name);
         if (number >= 0)
             g_array_append_val(numbers, number);
     }
-    g_array_sort(numbers, compare_numbers);
+    g_array_sort(numbers, device_compare_numbers);
     return numbers;
 }
 

@@ -25,7 +25,7 @@ typedef struct {
 } NewFile;
 
 static gboolean
-begin(NewFile *self, LoopLedger *ledger, const char *path, GError **error)
+file_begin(NewFile *self, LoopLedger *ledger, const char *path, GError **error)
 {
     *self = (NewFile){ledger, path, g_strconcat(path, ".partial", NULL), -1, FALSE};
     g_autofree char *full = loop_ledger_path(ledger, self->partial);
@@ -57,7 +57,7 @@ rename_into_place(const NewFile *self, GError **error)
 
 /* @good: no error so far. Returns: whether the file is on the disk under its final name */
 static gboolean
-finish(NewFile *self, gboolean good, GError **error)
+file_finish(NewFile *self, gboolean good, GError **error)
 {
     if (self->file != -1 && good && !self->is_fleeting && fsync(self->file) != 0) {
         loop_refuse_errno(error, errno, "%s", self->partial);
@@ -94,12 +94,12 @@ loop_file_create(
     LoopLedger *ledger, const char *path, int64_t bytes, gboolean sparse, GError **error)
 {
     NewFile new;
-    gboolean good = begin(&new, ledger, path, error);
+    gboolean good = file_begin(&new, ledger, path, error);
     int code = good ? lengthen(new.file, 0, bytes, sparse) : 0;
 
     if (code != 0)
         loop_refuse_errno(error, code, "%s", path);
-    return finish(&new, good && code == 0, error);
+    return file_finish(&new, good && code == 0, error);
 }
 
 gboolean
@@ -233,14 +233,14 @@ loop_file_copy(LoopLedger *ledger,
     if (from == -1)
         return loop_refuse(error, errno == ENOENT ? CSI_NOT_FOUND : CSI_INTERNAL, "%s: %s", full,
                            g_strerror(errno));
-    gboolean good = begin(&new, ledger, path, error);
+    gboolean good = file_begin(&new, ledger, path, error);
     int code = good ? copy_open(from, new.file, bytes, &is_shared) : 0;
     if (code != 0)
         loop_refuse_errno(error, code, "copy of %s", full);
     close(from);
     if (shared != NULL)
         *shared = is_shared;
-    return finish(&new, good && code == 0, error);
+    return file_finish(&new, good && code == 0, error);
 }
 
 /* ---- The rest ---- */
@@ -278,7 +278,7 @@ loop_file_write(
     LoopLedger *ledger, const char *path, const char *text, gboolean durable, GError **error)
 {
     NewFile new;
-    gboolean good = begin(&new, ledger, path, error);
+    gboolean good = file_begin(&new, ledger, path, error);
     size_t length = strlen(text);
 
     new.is_fleeting = !durable;
@@ -286,5 +286,5 @@ loop_file_write(
         loop_refuse_errno(error, errno, "%s", path);
         good = FALSE;
     }
-    return finish(&new, good, error);
+    return file_finish(&new, good, error);
 }

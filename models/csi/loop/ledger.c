@@ -259,7 +259,7 @@ loop_ledger_undo(LoopLedger *self, LoopDeed deed, const char *what)
 }
 
 static void
-entry_free(void *data)
+ledger_entry_free(void *data)
 {
     LoopEntry *entry = data;
 
@@ -311,23 +311,23 @@ parse_line(const char *line)
     g_autofree char *again = g_strescape(entry->what, NULL);
     if (strcmp(again, space + 1) == 0 && may_stand(entry))
         return entry;
-    entry_free(entry);
+    ledger_entry_free(entry);
     return NULL;
 }
 
 /* The newest such deed that was not taken back; a deed may be done again after that. */
 static void
-add_entry(GPtrArray *entries, GHashTable *last, char sign, LoopEntry *entry)
+ledger_add_entry(GPtrArray *entries, GHashTable *last, char sign, LoopEntry *entry)
 {
     g_autofree char *key = g_strdup_printf("%u %s", entry->deed, entry->what);
     unsigned at = GPOINTER_TO_UINT(g_hash_table_lookup(last, key));
 
     if (at != 0 && entries->pdata[at - 1] != NULL) {
-        entry_free(entries->pdata[at - 1]);
+        ledger_entry_free(entries->pdata[at - 1]);
         entries->pdata[at - 1] = NULL;
     }
     if (sign == '-') {
-        entry_free(entry);
+        ledger_entry_free(entry);
         return;
     }
     g_ptr_array_add(entries, entry);
@@ -335,7 +335,7 @@ add_entry(GPtrArray *entries, GHashTable *last, char sign, LoopEntry *entry)
 }
 
 static gboolean
-is_ours(const char *folder, GError **error)
+ledger_is_ours(const char *folder, GError **error)
 {
     g_autofree char *mark = g_build_filename(folder, MARK, NULL);
 
@@ -383,21 +383,21 @@ loop_ledger_read(const char *folder, unsigned *n_strange, GError **error)
     g_autoptr(GPtrArray) entries = g_ptr_array_new();
     g_autoptr(GHashTable) last = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 
-    if (!is_ours(folder, error) || (text = read_lines(path, error)) == NULL)
+    if (!ledger_is_ours(folder, error) || (text = read_lines(path, error)) == NULL)
         return NULL;
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
     /* The last line may be incomplete: then its deed was not begun. */
     for (unsigned i = 0; lines[i] != NULL && lines[i + 1] != NULL; i++) {
         LoopEntry *entry = parse_line(lines[i]);
         if (entry != NULL)
-            add_entry(entries, last, lines[i][0], entry);
+            ledger_add_entry(entries, last, lines[i][0], entry);
         else
             n++;
     }
     if (n_strange != NULL)
         *n_strange = n;
 
-    GPtrArray *standing = g_ptr_array_new_with_free_func(entry_free);
+    GPtrArray *standing = g_ptr_array_new_with_free_func(ledger_entry_free);
     for (unsigned i = 0; i < entries->len; i++)
         if (entries->pdata[i] != NULL)
             g_ptr_array_add(standing, entries->pdata[i]);

@@ -452,7 +452,7 @@ typedef enum {
     BY_NAME = 1 << 8, /* the volume of this name; a record is made if there is none */
     CHANGES = 1 << 9, /* one at a time for a volume: of the controller, and on each node (CSI-46) */
     ON_NODE = 1 << 10,
-} MethodFlags;
+} LoopBackendMethodFlags;
 
 static const struct {
     LoopMethod run; /* NULL: UNIMPLEMENTED */

@@ -60,7 +60,7 @@ unref_entries(LoopAnswer *answer)
 
 /* From here on everything runs on the run's thread, with its strings. */
 static void
-finish(LoopDriverCall *call)
+loop_driver_finish(LoopDriverCall *call)
 {
     CsiDriver *driver = call->base.driver;
     Strings *strings = driver->strings;
@@ -93,36 +93,37 @@ finish(LoopDriverCall *call)
 }
 
 static void
-call_ended(Sim *sim, void *data)
+loop_driver_call_ended(Sim *sim, void *data)
 {
     LoopDriverCall *call = data;
 
     (void)sim;
     call->end = 0;
-    finish(call);
+    loop_driver_finish(call);
 }
 
-static const SimEventType call_ended_event = {.name = "csi/loop call ended", .fire = call_ended};
+static const SimEventType call_ended_event = {.name = "csi/loop call ended",
+                                              .fire = loop_driver_call_ended};
 
 /* ---- Work ---- */
 
 /* Copies for the check after the call belongs to the run again. */
 typedef struct {
     char *volume_id, *node, *path; /* NULL: nothing */
-} Check;
+} LoopDriverCheck;
 
-static Check
+static LoopDriverCheck
 check_for(const LoopDriver *self, const CsiRequest *request, const LoopAnswer *answer)
 {
     if (self->options.published == NULL || request->method != CSI_NODE_PUBLISH_VOLUME ||
         answer->response.code != CSI_OK || request->readonly)
-        return (Check){0};
-    return (Check){g_strdup(request->volume_id), g_strdup(request->served_by),
-                   g_strdup(request->target_path)};
+        return (LoopDriverCheck){0};
+    return (LoopDriverCheck){g_strdup(request->volume_id), g_strdup(request->served_by),
+                             g_strdup(request->target_path)};
 }
 
 static void
-check_do(LoopDriver *self, Check *check)
+check_do(LoopDriver *self, LoopDriverCheck *check)
 {
     if (check->volume_id != NULL)
         loop_backend_visit_target(self->backend, check->volume_id, check->node, check->path,
@@ -132,7 +133,7 @@ check_do(LoopDriver *self, Check *check)
     g_free(check->path);
 }
 
-static Check
+static LoopDriverCheck
 do_call(LoopDriver *self, LoopDriverCall *call)
 {
     call->began_us = g_get_monotonic_time();
@@ -142,10 +143,10 @@ do_call(LoopDriver *self, LoopDriverCall *call)
 }
 
 static void
-work(void *data, void *user_data)
+loop_loop_driver_work(void *data, void *user_data)
 {
     LoopDriver *self = user_data;
-    Check check = do_call(self, data);
+    LoopDriverCheck check = do_call(self, data);
 
     g_async_queue_push(self->ended, data);
     if (self->options.ended != NULL)
@@ -166,7 +167,7 @@ schedule_end(LoopDriver *self, LoopDriverCall *call, SimTime at)
 }
 
 static void
-start(CsiDriver *driver, CsiCall *base)
+loop_driver_start(CsiDriver *driver, CsiCall *base)
 {
     LoopDriver *self = (LoopDriver *)driver;
     LoopDriverCall *call = (LoopDriverCall *)base;
@@ -177,7 +178,7 @@ start(CsiDriver *driver, CsiCall *base)
         g_thread_pool_push(self->workers, call, NULL);
         return;
     }
-    Check check = do_call(self, call);
+    LoopDriverCheck check = do_call(self, call);
     check_do(self, &check);
     schedule_end(self, call,
                  sim_time_add(sim_now(driver->sim), (call->ended_us - call->began_us) * SIM_US));
@@ -267,7 +268,10 @@ free_driver(CsiDriver *driver)
 }
 
 static void
-add_node(CsiDriver *driver, const char *name, const char *node_id, const StringMap *segments)
+loop_driver_add_node(CsiDriver *driver,
+                     const char *name,
+                     const char *node_id,
+                     const StringMap *segments)
 {
     (void)node_id, (void)segments; /* all nodes are this machine */
     loop_backend_add_node(((LoopDriver *)driver)->backend, name);
@@ -282,12 +286,12 @@ n_volumes(const CsiDriver *driver)
 static const CsiDriverClass loop_driver_class = {
     .name = "loop",
     .call_size = sizeof(LoopDriverCall),
-    .start = start,
+    .start = loop_driver_start,
     .caller_gone = caller_gone,
     .call_clear = call_clear,
     .close = close_driver,
     .free = free_driver,
-    .add_node = add_node,
+    .add_node = loop_driver_add_node,
     .n_volumes = n_volumes,
 };
 
@@ -301,7 +305,8 @@ loop_driver_new(Sim *sim, Strings *strings, LoopBackend *backend, const LoopDriv
     self->options = *options;
     self->ended = g_async_queue_new();
     if (options->workers > 0)
-        self->workers = g_thread_pool_new(work, self, (int)options->workers, TRUE, NULL);
+        self->workers =
+            g_thread_pool_new(loop_loop_driver_work, self, (int)options->workers, TRUE, NULL);
     return self;
 }
 

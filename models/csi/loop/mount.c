@@ -363,7 +363,7 @@ loop_bind(
 /* Whether @mount is of a device whose backing file lies below the state folder, or of such a
  * device's node. Other mounts on top of ours belong to others. */
 static gboolean
-is_ours(const LoopLedger *ledger, const LoopMount *mount)
+mount_is_ours(const LoopLedger *ledger, const LoopMount *mount)
 {
     g_autoptr(GPtrArray) devices = loop_devices_list();
     g_autofree char *below = g_strconcat(loop_ledger_folder(ledger), "/", NULL);
@@ -390,7 +390,7 @@ unmount_once(const LoopLedger *ledger, const char *full, GError **error)
 
     if (mount == NULL)
         return -1;
-    if (!is_ours(ledger, mount)) {
+    if (!mount_is_ours(ledger, mount)) {
         loop_refuse(error, CSI_INTERNAL, "%s: somebody else has mounted %s there", full,
                     mount->source);
         return EPERM;

@@ -114,7 +114,7 @@ mount_options(const LoopBackend *self, const CsiCapability *capability, GError *
 /* LOOP-5: formats only empty devices. Grows the file system after an expansion or a restored
  * snapshot. */
 static gboolean
-prepare(LoopBackend *self, const char *device, const CsiCapability *capability, GError **error)
+node_prepare(LoopBackend *self, const char *device, const CsiCapability *capability, GError **error)
 {
     const char *type = loop_type_of(self, capability->fs_type);
     g_autofree char *found = NULL;
@@ -158,7 +158,7 @@ stage_mount(LoopBackend *self, LoopCall *call, const char *path, GError **error)
 
     return device != NULL &&
            (is_staged_elsewhere(call->volume, call->place) ||
-            prepare(self, device, capability, error)) &&
+            node_prepare(self, device, capability, error)) &&
            loop_ledger_make_folder(self->ledger, path, error) &&
            loop_mount(self->ledger, device, path, loop_type_of(self, capability->fs_type), options,
                       error);

@@ -311,7 +311,7 @@ loop_node_path(const char *node, const char *path)
 /* ---- Records ---- */
 
 static json_t *
-capability_json(const LoopCapability *capability)
+state_capability_json(const LoopCapability *capability)
 {
     return json_pack("{s:i,s:i,s:s,s:s,s:s}", "mode", capability->mode, "type", capability->type,
                      "fsType", capability->fs_type != NULL ? capability->fs_type : "", "flags",
@@ -328,12 +328,12 @@ place_json(const LoopPlace *place)
         const LoopTarget *target = place->targets->pdata[i];
         json_array_append_new(targets, json_pack("{s:s,s:b,s:o}", "path", target->path, "readonly",
                                                  target->readonly, "capability",
-                                                 capability_json(&target->capability)));
+                                                 state_capability_json(&target->capability)));
     }
     return json_pack("{s:s,s:b,s:b,s:o,s:s*,s:o,s:o}", "node", place->node, "published",
                      place->is_published, "readonly", place->readonly, "publishedAs",
-                     capability_json(&place->published), "staged", place->staging_path, "stagedAs",
-                     capability_json(&place->staged), "targets", targets);
+                     state_capability_json(&place->published), "staged", place->staging_path,
+                     "stagedAs", state_capability_json(&place->staged), "targets", targets);
 }
 
 static gboolean
@@ -391,7 +391,7 @@ loop_record_remove(LoopBackend *self, const char *file)
 /* ---- Reading them again ---- */
 
 static const char *
-text_of(const json_t *object, const char *key)
+state_text_of(const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));
 
@@ -399,7 +399,7 @@ text_of(const json_t *object, const char *key)
 }
 
 static int64_t
-number_of(const json_t *object, const char *key)
+state_number_of(const json_t *object, const char *key)
 {
     return json_integer_value(json_object_get(object, key));
 }
@@ -408,18 +408,19 @@ static LoopCapability
 read_capability(const json_t *json)
 {
     return (LoopCapability){
-        .mode = (CsiAccessMode)CLAMP(number_of(json, "mode"), 0, CSI_N_MODES - 1),
-        .type = number_of(json, "type") == CSI_ACCESS_BLOCK ? CSI_ACCESS_BLOCK : CSI_ACCESS_MOUNT,
-        .fs_type = g_strdup(text_of(json, "fsType")),
-        .mount_flags = g_strdup(text_of(json, "flags")),
-        .mount_group = g_strdup(text_of(json, "group")),
+        .mode = (CsiAccessMode)CLAMP(state_number_of(json, "mode"), 0, CSI_N_MODES - 1),
+        .type =
+            state_number_of(json, "type") == CSI_ACCESS_BLOCK ? CSI_ACCESS_BLOCK : CSI_ACCESS_MOUNT,
+        .fs_type = g_strdup(state_text_of(json, "fsType")),
+        .mount_flags = g_strdup(state_text_of(json, "flags")),
+        .mount_group = g_strdup(state_text_of(json, "group")),
     };
 }
 
 static void
 read_place(LoopVolume *volume, const json_t *json)
 {
-    LoopPlace *place = loop_volume_place(volume, text_of(json, "node"));
+    LoopPlace *place = loop_volume_place(volume, state_text_of(json, "node"));
     const json_t *targets = json_object_get(json, "targets");
 
     place->is_published = json_is_true(json_object_get(json, "published"));
@@ -430,7 +431,7 @@ read_place(LoopVolume *volume, const json_t *json)
     for (gsize i = 0; i < json_array_size(targets); i++) {
         const json_t *from = json_array_get(targets, i);
         LoopTarget *target = g_new0(LoopTarget, 1);
-        target->path = g_strdup(text_of(from, "path"));
+        target->path = g_strdup(state_text_of(from, "path"));
         target->readonly = json_is_true(json_object_get(from, "readonly"));
         target->capability = read_capability(json_object_get(from, "capability"));
         g_ptr_array_add(place->targets, target);
@@ -438,21 +439,21 @@ read_place(LoopVolume *volume, const json_t *json)
 }
 
 static void
-read_volume(LoopBackend *self, const json_t *json)
+state_read_volume(LoopBackend *self, const json_t *json)
 {
-    LoopVolume *volume =
-        volume_new(text_of(json, "id"), text_of(json, "name"), number_of(json, "sequence"));
+    LoopVolume *volume = volume_new(state_text_of(json, "id"), state_text_of(json, "name"),
+                                    state_number_of(json, "sequence"));
     const json_t *places = json_object_get(json, "places");
 
-    volume->capacity_bytes = number_of(json, "capacityBytes");
-    volume->modes = (uint32_t)number_of(json, "modes");
-    volume->types = (uint32_t)number_of(json, "types");
-    volume->source_kind = (CsiSourceKind)number_of(json, "sourceKind");
+    volume->capacity_bytes = state_number_of(json, "capacityBytes");
+    volume->modes = (uint32_t)state_number_of(json, "modes");
+    volume->types = (uint32_t)state_number_of(json, "types");
+    volume->source_kind = (CsiSourceKind)state_number_of(json, "sourceKind");
     volume->is_sparse = json_is_true(json_object_get(json, "sparse"));
     g_free(volume->parameters);
     g_free(volume->source_id);
-    volume->parameters = g_strdup(text_of(json, "parameters"));
-    volume->source_id = g_strdup(text_of(json, "source"));
+    volume->parameters = g_strdup(state_text_of(json, "parameters"));
+    volume->source_id = g_strdup(state_text_of(json, "source"));
     volume->is_there = TRUE;
     for (gsize i = 0; i < json_array_size(places); i++)
         read_place(volume, json_array_get(places, i));
@@ -464,12 +465,12 @@ read_volume(LoopBackend *self, const json_t *json)
 static void
 read_snapshot(LoopBackend *self, const json_t *json)
 {
-    LoopSnapshot *snapshot = loop_snapshot_add(self, text_of(json, "name"));
+    LoopSnapshot *snapshot = loop_snapshot_add(self, state_text_of(json, "name"));
 
-    snapshot->source_id = g_strdup(text_of(json, "source"));
-    snapshot->size_bytes = number_of(json, "sizeBytes");
-    snapshot->created_at = number_of(json, "createdAt");
-    snapshot->sequence = number_of(json, "sequence");
+    snapshot->source_id = g_strdup(state_text_of(json, "source"));
+    snapshot->size_bytes = state_number_of(json, "sizeBytes");
+    snapshot->created_at = state_number_of(json, "createdAt");
+    snapshot->sequence = state_number_of(json, "sequence");
     snapshot->is_there = TRUE;
     self->sequence = MAX(self->sequence, snapshot->sequence);
 }
@@ -518,7 +519,7 @@ loop_state_load(LoopBackend *self, GError **error)
         !loop_ledger_make_folder(self->ledger, LOOP_SNAPSHOTS, error) ||
         !loop_ledger_make_folder(self->ledger, LOOP_NODES, error))
         return FALSE;
-    load_folder(self, LOOP_VOLUMES, read_volume);
+    load_folder(self, LOOP_VOLUMES, state_read_volume);
     load_folder(self, LOOP_SNAPSHOTS, read_snapshot);
     g_ptr_array_sort(self->volumes, compare_volumes);
     g_ptr_array_sort(self->snapshots, compare_snapshots);

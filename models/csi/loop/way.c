@@ -26,7 +26,7 @@ loop_way_is_well_formed(const char *path)
 }
 
 static gboolean
-is_ours(int folder, dev_t device)
+way_is_ours(int folder, dev_t device)
 {
     struct stat status;
 
@@ -46,7 +46,7 @@ step_down(int above, const char *name, LoopWayRules rules, dev_t device)
         errno = code;
         return -1;
     }
-    if ((rules & LOOP_WAY_OURS) == 0 || is_ours(folder, device))
+    if ((rules & LOOP_WAY_OURS) == 0 || way_is_ours(folder, device))
         return folder;
     close(folder);
     errno = EXDEV;

@@ -6,7 +6,7 @@
 void
 csi_modelled_driver_add_volume(CsiModelledDriver *self, const CsiModelledVolume *past)
 {
-    Volume *volume = modelled_volume_by_id(self, past->id);
+    BackendVolume *volume = modelled_volume_by_id(self, past->id);
 
     if (volume->exists)
         return;
@@ -56,7 +56,7 @@ csi_modelled_driver_add_group(CsiModelledDriver *self,
                               const char *const *members,
                               unsigned n_members)
 {
-    Group *group = modelled_group(self, name != NULL ? name : id);
+    BackendGroup *group = modelled_group(self, name != NULL ? name : id);
 
     if (group->exists || modelled_group(self, id)->exists)
         return;

@@ -25,8 +25,8 @@ nodes_may_share(const VolumeNode *here, const CsiRequest *request)
     return TRUE;
 }
 
-static const Node *
-node_that_bars(const Volume *volume, const Node *node, const CsiRequest *request)
+static const BackendNode *
+node_that_bars(const BackendVolume *volume, const BackendNode *node, const CsiRequest *request)
 {
     for (const VolumeNode *on = volume->nodes; on != NULL; on = on->next)
         if (on->is_published && on->node != node && !nodes_may_share(on, request))
@@ -35,7 +35,7 @@ node_that_bars(const Volume *volume, const Node *node, const CsiRequest *request
 }
 
 static gboolean
-is_accessible(const Volume *volume, const Node *node)
+is_accessible(const BackendVolume *volume, const BackendNode *node)
 {
     for (unsigned i = 0; i < volume->n_topologies; i++)
         if (string_map_contains(node->segments, volume->topologies[i]))
@@ -50,12 +50,12 @@ is_same_publication(const VolumeNode *on, const CsiRequest *request)
                               csi_capability_equal(&on->published, &request->capabilities[0]));
 }
 
-static Verdict
+static CallVerdict
 check_controller_publish(const CsiModelledDriver *driver, ModelledCall *call)
 {
     const CsiRequest *request = call->base.request;
-    const Volume *volume = call->volume;
-    const Node *node = call->node;
+    const BackendVolume *volume = call->volume;
+    const BackendNode *node = call->node;
 
     if (!modelled_volume_is_there(call)) /* CSI-49 */
         return modelled_refuse_unknown_volume(call);
@@ -79,7 +79,7 @@ check_controller_publish(const CsiModelledDriver *driver, ModelledCall *call)
     if (!is_accessible(volume, node)) /* CSI-68; the spec has no code for it */
         return modelled_refuse(call, CSI_FAILED_PRECONDITION,
                                "volume %s is not accessible from node %s", volume->id, node->id);
-    const Node *other = node_that_bars(volume, node, request);
+    const BackendNode *other = node_that_bars(volume, node, request);
     if (other != NULL)
         return modelled_refuse(call, CSI_FAILED_PRECONDITION,
                                "volume %s is already attached to node %s", volume->id, other->id);
@@ -109,7 +109,7 @@ answer_controller_publish(const CsiModelledDriver *driver,
 }
 
 /* CSI-19: the model forgets no attachment, so an unknown one is detached. */
-static Verdict
+static CallVerdict
 check_controller_unpublish(const CsiModelledDriver *driver, ModelledCall *call)
 {
     (void)driver;
@@ -123,7 +123,7 @@ check_controller_unpublish(const CsiModelledDriver *driver, ModelledCall *call)
 static void
 apply_controller_unpublish(CsiModelledDriver *driver, ModelledCall *call)
 {
-    Volume *volume = call->volume;
+    BackendVolume *volume = call->volume;
 
     (void)driver;
     if (call->volume_node != NULL) {

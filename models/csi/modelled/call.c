@@ -6,7 +6,7 @@
 
 #include <stdarg.h>
 
-Verdict
+CallVerdict
 modelled_refuse(ModelledCall *call, CsiCode code, const char *format, ...)
 {
     va_list args;
@@ -57,7 +57,7 @@ unlock(CsiModelledDriver *self, ModelledCall *call)
 }
 
 /* The lock is a member of what its holder keeps alive. */
-static Verdict
+static CallVerdict
 wait_for_lock(CsiModelledDriver *self, ModelledCall *call, gboolean *lock)
 {
     if (call->volume_node != NULL)
@@ -98,7 +98,7 @@ call_release(ModelledCall *call)
 }
 
 static void
-finish(ModelledCall *call, const CsiResponse *response)
+call_finish(ModelledCall *call, const CsiResponse *response)
 {
     call_release(call);
     csi_call_finish(&call->base, response);
@@ -109,7 +109,7 @@ finish_with_error(ModelledCall *call, CsiCode code, const char *message)
 {
     CsiResponse response = {.code = code, .message = message};
 
-    finish(call, &response);
+    call_finish(call, &response);
 }
 
 static void
@@ -144,7 +144,7 @@ modelled_end(Sim *sim, void *data)
         finish_with_error(call, call->error_code, call->error_message);
         return;
     }
-    Verdict verdict = method->check == NULL ? VERDICT_GO : method->check(self, call);
+    CallVerdict verdict = method->check == NULL ? VERDICT_GO : method->check(self, call);
     if (verdict == VERDICT_REFUSE) {
         finish_with_error(call, call->refusal_code, call->refusal);
         return;
@@ -159,7 +159,7 @@ modelled_end(Sim *sim, void *data)
     }
     if (method->answer != NULL)
         method->answer(self, call, &response);
-    finish(call, &response);
+    call_finish(call, &response);
 }
 
 static const SimEventType done_event = {.name = "csi/done", .fire = modelled_end};
@@ -184,7 +184,7 @@ modelled_serve(ModelledCall *call)
 /* Arrival */
 
 static void
-find_volume(CsiModelledDriver *self, ModelledCall *call, gboolean adopts)
+call_find_volume(CsiModelledDriver *self, ModelledCall *call, gboolean adopts)
 {
     const CsiRequest *request = call->base.request;
 
@@ -224,14 +224,14 @@ find_subject(CsiModelledDriver *self, ModelledCall *call, const MethodClass *met
             call->source_volume = modelled_find_volume(self, request->source_id);
         break;
     case SUBJECT_VOLUME:
-        find_volume(self, call, adopts);
+        call_find_volume(self, call, adopts);
         break;
     case SUBJECT_VOLUME_NODE:
-        find_volume(self, call, adopts);
+        call_find_volume(self, call, adopts);
         call->node = request->node_id == NULL ? NULL : modelled_node_by_id(self, request->node_id);
         break;
     case SUBJECT_MOUNT:
-        find_volume(self, call, adopts);
+        call_find_volume(self, call, adopts);
         break;
     case SUBJECT_NEW_SNAPSHOT:
         call->snapshot = modelled_snapshot_by_name(self, request->name);
@@ -288,7 +288,7 @@ lock_of(const CsiModelledDriver *self, ModelledCall *call, const MethodClass *me
     return NULL;
 }
 
-static Verdict
+static CallVerdict
 take_lock(CsiModelledDriver *self, ModelledCall *call, const MethodClass *method)
 {
     gboolean *lock = lock_of(self, call, method);
@@ -312,7 +312,7 @@ take_lock(CsiModelledDriver *self, ModelledCall *call, const MethodClass *method
 }
 
 /* CSI-85 */
-static Verdict
+static CallVerdict
 check_changes(const CsiModelledDriver *self, ModelledCall *call)
 {
     const CsiModelledLimit *limit = limits_used_up(self->limits, call);
@@ -326,7 +326,7 @@ check_changes(const CsiModelledDriver *self, ModelledCall *call)
     return modelled_refuse(call, limit->per_volume.code, "%s", message->str);
 }
 
-static Verdict
+static CallVerdict
 arrive(CsiModelledDriver *self, ModelledCall *call)
 {
     const CsiRequest *request = call->base.request;
@@ -339,7 +339,7 @@ arrive(CsiModelledDriver *self, ModelledCall *call)
         return VERDICT_REFUSE;
     call->n = call->subject->n_calls[request->method]++;
 
-    Verdict verdict = method->check == NULL ? VERDICT_GO : method->check(self, call);
+    CallVerdict verdict = method->check == NULL ? VERDICT_GO : method->check(self, call);
     if (verdict == VERDICT_GO)
         verdict = check_changes(self, call);
     if (verdict == VERDICT_REFUSE)

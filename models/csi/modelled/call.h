@@ -10,18 +10,18 @@ typedef enum {
     VERDICT_GO,
     VERDICT_REPEAT, /* all done already: answer as the first time */
     VERDICT_REFUSE,
-} Verdict;
+} CallVerdict;
 
 struct ModelledCall {
     CsiCall base;
-    Volume *volume;     /* NULL: the method is about none */
-    Snapshot *snapshot; /* the subject, or the source of CreateVolume */
-    Group *group;       /* NULL: the method is about none */
-    Node *node;         /* the node that serves the call, or that the volume is attached to */
+    BackendVolume *volume; /* NULL: the method is about none */
+    Snapshot *snapshot;    /* the subject, or the source of CreateVolume */
+    BackendGroup *group;   /* NULL: the method is about none */
+    BackendNode *node;     /* the node that serves the call, or that the volume is attached to */
     VolumeNode *volume_node;
-    Volume *source_volume; /* of a clone */
-    gboolean is_served;    /* by a component */
-    Subject *subject;
+    BackendVolume *source_volume; /* of a clone */
+    gboolean is_served;           /* by a component */
+    BackendSubject *subject;
     uint64_t entity;
     uint32_t n;        /* how often this method was called for this subject before */
     gboolean *lock;    /* NULL: none */

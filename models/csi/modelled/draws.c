@@ -14,7 +14,7 @@ luck_latency(const CsiModelledDriver *self, const ModelledCall *call, unsigned l
 }
 
 unsigned
-luck_latency_kind(const CsiModelledDriver *self, const ModelledCall *call, Verdict verdict)
+luck_latency_kind(const CsiModelledDriver *self, const ModelledCall *call, CallVerdict verdict)
 {
     const CsiRequest *request = call->base.request;
     unsigned special = CSI_N_LATENCIES;
@@ -44,7 +44,7 @@ zone_is_preferred(const CsiRequest *request, const char *zone)
 }
 
 static unsigned
-times_so_far(const ErrorState *state, const Subject *subject)
+times_so_far(const ErrorState *state, const BackendSubject *subject)
 {
     if (!state->error.per_volume)
         return state->n_times;
@@ -54,7 +54,7 @@ times_so_far(const ErrorState *state, const Subject *subject)
 }
 
 static void
-count_error(ErrorState *state, Subject *subject)
+count_error(ErrorState *state, BackendSubject *subject)
 {
     state->n_times++;
     if (!state->error.per_volume)

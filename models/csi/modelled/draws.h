@@ -8,12 +8,12 @@
 typedef struct {
     CsiModelledError error;
     unsigned n_times;
-    GHashTable *n_times_of; /* Subject -> times, with per_volume; NULL until used */
+    GHashTable *n_times_of; /* BackendSubject -> times, with per_volume; NULL until used */
 } ErrorState;
 
 /* Returns: a CsiLatency: the kind of latency that the call has */
 unsigned
-luck_latency_kind(const CsiModelledDriver *self, const ModelledCall *call, Verdict verdict);
+luck_latency_kind(const CsiModelledDriver *self, const ModelledCall *call, CallVerdict verdict);
 SimTime luck_latency(const CsiModelledDriver *self, const ModelledCall *call, unsigned latency);
 /* The first error that applies fails the call. It is drawn on arrival, so other errors that are set
  * later leave calls in flight alone. */

@@ -135,7 +135,7 @@ csi_modelled_driver_cut_calls(CsiModelledDriver *self, const char *node)
 }
 
 static void
-forget_on_node(Volume *volume, VolumeNode *on)
+forget_on_node(BackendVolume *volume, VolumeNode *on)
 {
     modelled_unpublish(volume, on);
     on->staging_path = NULL;
@@ -145,7 +145,7 @@ forget_on_node(Volume *volume, VolumeNode *on)
 gboolean
 csi_modelled_driver_lose_volume(CsiModelledDriver *self, const char *volume_id)
 {
-    Volume *volume = modelled_find_volume(self, volume_id);
+    BackendVolume *volume = modelled_find_volume(self, volume_id);
 
     if (volume == NULL)
         return FALSE;

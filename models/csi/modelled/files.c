@@ -15,7 +15,7 @@ bounded(CsiFiles files, int64_t n_files)
 }
 
 void
-modelled_files_begin(const CsiModelledDriver *self, Volume *volume, CsiFiles files)
+modelled_files_begin(const CsiModelledDriver *self, BackendVolume *volume, CsiFiles files)
 {
     const CsiModelledOptions *options = &self->options;
 
@@ -28,7 +28,7 @@ modelled_files_begin(const CsiModelledDriver *self, Volume *volume, CsiFiles fil
 
 /* The first pod has written its files by now. */
 CsiFiles
-modelled_files_of_copy(const Volume *source)
+modelled_files_of_copy(const BackendVolume *source)
 {
     CsiFiles files = source->files;
 
@@ -38,7 +38,7 @@ modelled_files_of_copy(const Volume *source)
 }
 
 void
-modelled_files_fill(Volume *volume)
+modelled_files_fill(BackendVolume *volume)
 {
     volume->files.count = MAX(volume->files.count, volume->n_files);
 }
@@ -46,7 +46,7 @@ modelled_files_fill(Volume *volume)
 gboolean
 csi_modelled_driver_set_files(CsiModelledDriver *self, const char *volume_id, int64_t n_files)
 {
-    Volume *volume = modelled_find_volume(self, volume_id);
+    BackendVolume *volume = modelled_find_volume(self, volume_id);
 
     if (volume == NULL)
         return FALSE;
@@ -59,7 +59,7 @@ csi_modelled_driver_set_files(CsiModelledDriver *self, const char *volume_id, in
 CsiFiles *
 csi_modelled_driver_files(const CsiModelledDriver *self, const char *volume_id)
 {
-    Volume *volume = modelled_find_volume(self, volume_id);
+    BackendVolume *volume = modelled_find_volume(self, volume_id);
 
     return volume == NULL || volume->n_files == 0 ? NULL : &volume->files;
 }

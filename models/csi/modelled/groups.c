@@ -14,7 +14,7 @@ group_is_there(const ModelledCall *call)
 
 /* Whether the group is of exactly these volumes, in any order. */
 static gboolean
-is_of_volumes(const Group *group, const StringList *volumes)
+is_of_volumes(const BackendGroup *group, const StringList *volumes)
 {
     if (volumes->n_items != group->members->len)
         return FALSE;
@@ -34,7 +34,7 @@ bytes_at(const CsiModelledDriver *driver,
     int64_t bytes = 0;
 
     for (unsigned i = 0; i <= last; i++) {
-        const Volume *volume = modelled_find_volume(driver, volumes->items[i]);
+        const BackendVolume *volume = modelled_find_volume(driver, volumes->items[i]);
         gboolean is_there = volume->n_topologies == 0;
         for (unsigned k = 0; k < volume->n_topologies; k++)
             is_there |= string_map_equal(volume->topologies[k], place);
@@ -43,11 +43,11 @@ bytes_at(const CsiModelledDriver *driver,
     return bytes;
 }
 
-static Verdict
+static CallVerdict
 check_room(const CsiModelledDriver *driver, ModelledCall *call, unsigned which)
 {
     const CsiRequest *request = call->base.request;
-    const Volume *volume = modelled_find_volume(driver, request->volume_ids->items[which]);
+    const BackendVolume *volume = modelled_find_volume(driver, request->volume_ids->items[which]);
 
     for (unsigned i = 0; i < MAX(volume->n_topologies, 1); i++) {
         const StringMap *place = volume->n_topologies == 0 ? NULL : volume->topologies[i];
@@ -59,7 +59,7 @@ check_room(const CsiModelledDriver *driver, ModelledCall *call, unsigned which)
 }
 
 /* CSI-95 */
-static Verdict
+static CallVerdict
 check_create_group(const CsiModelledDriver *driver, ModelledCall *call)
 {
     const CsiRequest *request = call->base.request;
@@ -87,7 +87,7 @@ apply_create_group(CsiModelledDriver *driver, ModelledCall *call)
 
     modelled_group_begin(driver, call->group, NULL);
     for (unsigned i = 0; i < volumes->n_items; i++) {
-        Volume *source = modelled_find_volume(driver, volumes->items[i]);
+        BackendVolume *source = modelled_find_volume(driver, volumes->items[i]);
         Snapshot *snapshot = modelled_snapshot_by_name(
             driver, strings_internf(driver->base.strings, "%s-%u", call->group->name, i));
         snapshot->source = source;
@@ -104,7 +104,7 @@ apply_create_group(CsiModelledDriver *driver, ModelledCall *call)
 static void
 answer_group(const CsiModelledDriver *driver, ModelledCall *call, CsiResponse *response)
 {
-    const Group *group = call->group;
+    const BackendGroup *group = call->group;
 
     response->group_snapshot_id = group->id;
     response->ready_to_use = TRUE;
@@ -116,7 +116,7 @@ answer_group(const CsiModelledDriver *driver, ModelledCall *call, CsiResponse *r
     }
 }
 
-static Verdict
+static CallVerdict
 check_ids(ModelledCall *call)
 {
     const StringList *ids = call->base.request->snapshot_ids;
@@ -131,7 +131,7 @@ check_ids(ModelledCall *call)
                            "snapshot ids do not match those of group snapshot %s", call->group->id);
 }
 
-static Verdict
+static CallVerdict
 check_delete_group(const CsiModelledDriver *driver, ModelledCall *call)
 {
     (void)driver;
@@ -150,7 +150,7 @@ apply_delete_group(CsiModelledDriver *driver, ModelledCall *call)
     modelled_group_end(driver, call->group);
 }
 
-static Verdict
+static CallVerdict
 check_get_group(const CsiModelledDriver *driver, ModelledCall *call)
 {
     (void)driver;

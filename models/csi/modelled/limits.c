@@ -21,11 +21,11 @@ struct Limits {
     CsiModelledLimit *limits;
     unsigned n_limits;
     LimitStates *states;  /* of the limits that are not per node */
-    GHashTable *of_nodes; /* Node -> LimitStates; NULL until used */
+    GHashTable *of_nodes; /* BackendNode -> LimitStates; NULL until used */
     GHashTable **changes; /* (array of n_limits): volume id -> GArray of SimTime; NULL until used */
 };
 
-static void serve(void *self, void *job);
+static void limits_serve(void *self, void *job);
 
 static LimitStates *
 limit_states_new(const Limits *self)
@@ -38,8 +38,9 @@ limit_states_new(const Limits *self)
         const CsiModelledLimit *limit = &self->limits[i];
         sim_token_bucket_init(&states->states[i].bucket, limit->qps, limit->burst);
         if (limit->concurrent > 0)
-            states->states[i].station = sim_station_new(driver->base.sim, limit->concurrent, serve,
-                                                        driver, driver->base.waits.throttled);
+            states->states[i].station =
+                sim_station_new(driver->base.sim, limit->concurrent, limits_serve, driver,
+                                driver->base.waits.throttled);
     }
     return states;
 }
@@ -150,7 +151,7 @@ limits_count_change(Limits *self, const ModelledCall *call)
 /* ---- Waiting ---- */
 
 static LimitState *
-limit_state(Limits *self, unsigned i, Node *node)
+limit_state(Limits *self, unsigned i, BackendNode *node)
 {
     if (!self->limits[i].per_node)
         return &self->states->states[i];
@@ -181,11 +182,11 @@ limits_leave(ModelledCall *call)
     limits_unref(limits);
 }
 
-static void pass(ModelledCall *call);
+static void limits_pass(ModelledCall *call);
 
 /* A station has a server for this call. */
 static void
-serve(void *self, void *job)
+limits_serve(void *self, void *job)
 {
     ModelledCall *call = job;
 
@@ -194,7 +195,7 @@ serve(void *self, void *job)
     call->held |= UINT32_C(1) << call->limit;
     call->limit++;
     call->has_token = FALSE;
-    pass(call);
+    limits_pass(call);
 }
 
 static void
@@ -204,14 +205,14 @@ token_granted(Sim *sim, void *data)
 
     (void)sim;
     call->event = 0;
-    pass(call);
+    limits_pass(call);
 }
 
 static const SimEventType token_event = {.name = "csi/token", .fire = token_granted};
 
 /* Takes limit after limit, until one makes it wait or all are passed. */
 static void
-pass(ModelledCall *call)
+limits_pass(ModelledCall *call)
 {
     CsiModelledDriver *self = driver_of(call);
     SimTime now = sim_now(self->base.sim);
@@ -232,7 +233,7 @@ pass(ModelledCall *call)
                 return;
             }
         }
-        if (state->station != NULL) { /* goes on in serve(), now or later */
+        if (state->station != NULL) { /* goes on in limits_serve(), now or later */
             call->queue = state->station;
             sim_station_submit(state->station, call);
             return;
@@ -248,5 +249,5 @@ limits_enter(Limits *self, ModelledCall *call)
 {
     call->limits = self;
     ref_count_add(&self->refs);
-    pass(call);
+    limits_pass(call);
 }

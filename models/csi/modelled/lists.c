@@ -3,7 +3,7 @@
 #include "modelled-private.h"
 
 static CsiEntry
-volume_entry(const CsiModelledDriver *driver, const Volume *volume)
+volume_entry(const CsiModelledDriver *driver, const BackendVolume *volume)
 {
     uint32_t capabilities = driver->options.controller_capabilities;
     CsiEntry entry = {.volume_id = volume->id, .capacity_bytes = volume->capacity_bytes};
@@ -48,7 +48,7 @@ parse_token(const char *token, uint64_t *sequence)
            g_ascii_string_to_unsigned(token, 10, 1, G_MAXINT64, sequence, NULL);
 }
 
-static Verdict
+static CallVerdict
 check_list(const CsiModelledDriver *driver, ModelledCall *call)
 {
     const char *token = call->base.request->starting_token;
@@ -75,7 +75,7 @@ answer_list_volumes(const CsiModelledDriver *driver, ModelledCall *call, CsiResp
 
     parse_token(call->base.request->starting_token, &first);
     for (GList *link = driver->volumes.head; link != NULL; link = link->next) {
-        const Volume *volume = link->data;
+        const BackendVolume *volume = link->data;
         if (volume->sequence < first)
             continue;
         if (page_is_full(call, response)) {

@@ -36,7 +36,7 @@ typedef struct {
     /* a capability of its service; without it the method is UNIMPLEMENTED; 0: always there */
     uint32_t capability;
     /* pure except for call->refusal; NULL: VERDICT_GO */
-    Verdict (*check)(const CsiModelledDriver *driver, ModelledCall *call);
+    CallVerdict (*check)(const CsiModelledDriver *driver, ModelledCall *call);
     void (*apply)(CsiModelledDriver *driver, ModelledCall *call); /* NULL: no effect */
     void (*answer)(const CsiModelledDriver *driver, ModelledCall *call, CsiResponse *response);
 } MethodClass;
@@ -70,26 +70,27 @@ extern const MethodClass modelled_get_group;
 
 const MethodClass *modelled_method(CsiMethod method);
 /* The answer of NodeGetInfo; @response is empty. */
-void modelled_node_info(const CsiModelledDriver *driver, const Node *node, CsiResponse *response);
+void
+modelled_node_info(const CsiModelledDriver *driver, const BackendNode *node, CsiResponse *response);
 /* Sets the refusal. Returns: VERDICT_REFUSE */
-Verdict modelled_refuse(ModelledCall *call, CsiCode code, const char *format, ...)
+CallVerdict modelled_refuse(ModelledCall *call, CsiCode code, const char *format, ...)
     G_GNUC_PRINTF(3, 4);
 /* Checks the form of the request, before look-ups. */
-Verdict modelled_check_request(const CsiModelledDriver *driver, ModelledCall *call);
+CallVerdict modelled_check_request(const CsiModelledDriver *driver, ModelledCall *call);
 
 /* Checks that several methods use. */
 gboolean modelled_volume_is_there(const ModelledCall *call);
-Verdict modelled_refuse_unknown_volume(ModelledCall *call); /* VERDICT_REFUSE */
-Verdict modelled_check_volume_exists(const CsiModelledDriver *driver, ModelledCall *call);
+CallVerdict modelled_refuse_unknown_volume(ModelledCall *call); /* VERDICT_REFUSE */
+CallVerdict modelled_check_volume_exists(const CsiModelledDriver *driver, ModelledCall *call);
 /* Whether @wanted exceeds the capabilities that the volume was made for: many nodes, writing, or
  * the other access type. */
-gboolean modelled_capability_exceeds(const Volume *volume, const CsiCapability *wanted);
-gboolean modelled_any_capability_exceeds(const Volume *volume, const CsiRequest *request);
+gboolean modelled_capability_exceeds(const BackendVolume *volume, const CsiCapability *wanted);
+gboolean modelled_any_capability_exceeds(const BackendVolume *volume, const CsiRequest *request);
 /* Whether a volume may have @bytes, by the request's limit and the driver's. */
-Verdict modelled_check_size(const CsiModelledDriver *driver, ModelledCall *call, int64_t bytes);
+CallVerdict modelled_check_size(const CsiModelledDriver *driver, ModelledCall *call, int64_t bytes);
 gboolean modelled_has_topology(const CsiModelledDriver *driver);
 gboolean modelled_expands_offline_only(const CsiModelledDriver *driver);
-int modelled_attach_limit(const CsiModelledDriver *driver, const Node *node);
+int modelled_attach_limit(const CsiModelledDriver *driver, const BackendNode *node);
 /* NodePublish of an inline volume of a pod: the mount makes it, and its end deletes it. */
 gboolean modelled_is_ephemeral(const CsiRequest *request);
 /* Adds an entry to the answer of a list. */

@@ -36,7 +36,7 @@ mode_is_supported(const CsiModelledDriver *driver, CsiAccessMode mode)
            (driver->options.node_capabilities & CSI_NODE_SINGLE_NODE_MULTI_WRITER) != 0;
 }
 
-Verdict
+CallVerdict
 modelled_check_request(const CsiModelledDriver *driver, ModelledCall *call)
 {
     const CsiRequest *request = call->base.request;
@@ -87,7 +87,7 @@ modelled_check_request(const CsiModelledDriver *driver, ModelledCall *call)
      1u << CSI_SINGLE_NODE_SINGLE_WRITER | 1u << CSI_SINGLE_NODE_MULTI_WRITER)
 
 gboolean
-modelled_capability_exceeds(const Volume *volume, const CsiCapability *wanted)
+modelled_capability_exceeds(const BackendVolume *volume, const CsiCapability *wanted)
 {
     uint32_t mode = 1u << wanted->mode;
 
@@ -101,7 +101,7 @@ modelled_capability_exceeds(const Volume *volume, const CsiCapability *wanted)
 }
 
 gboolean
-modelled_any_capability_exceeds(const Volume *volume, const CsiRequest *request)
+modelled_any_capability_exceeds(const BackendVolume *volume, const CsiRequest *request)
 {
     for (unsigned i = 0; i < request->n_capabilities; i++)
         if (modelled_capability_exceeds(volume, &request->capabilities[i]))
@@ -109,7 +109,7 @@ modelled_any_capability_exceeds(const Volume *volume, const CsiRequest *request)
     return FALSE;
 }
 
-Verdict
+CallVerdict
 modelled_refuse_unknown_volume(ModelledCall *call)
 {
     return modelled_refuse(call, CSI_NOT_FOUND, "volume %s not found",
@@ -122,7 +122,7 @@ modelled_volume_is_there(const ModelledCall *call)
     return modelled_volume_is(call->volume, call->base.request->volume_id);
 }
 
-Verdict
+CallVerdict
 modelled_check_volume_exists(const CsiModelledDriver *driver, ModelledCall *call)
 {
     (void)driver;
@@ -148,7 +148,7 @@ modelled_expands_offline_only(const CsiModelledDriver *driver)
 }
 
 int
-modelled_attach_limit(const CsiModelledDriver *driver, const Node *node)
+modelled_attach_limit(const CsiModelledDriver *driver, const BackendNode *node)
 {
     return node->attach_limit != 0 ? MAX(node->attach_limit, 0) : driver->options.attach_limit;
 }

@@ -63,7 +63,7 @@ static gboolean
 modelled_foresee_node_info(CsiDriver *base, const char *node_name, CsiResponse *response)
 {
     const CsiModelledDriver *self = (const CsiModelledDriver *)base;
-    const Node *node = modelled_node_by_name(self, node_name);
+    const BackendNode *node = modelled_node_by_name(self, node_name);
 
     if (node == NULL)
         return FALSE;

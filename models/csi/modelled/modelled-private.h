@@ -19,17 +19,17 @@ struct CsiModelledDriver {
     unsigned n_errors;
     Pool *pools;
     unsigned n_pools;
-    Subject subject; /* of calls without another subject */
+    BackendSubject subject; /* of calls without another subject */
     SimStream latency_streams[CSI_N_LATENCIES], error_streams[CSI_N_METHODS], id_stream;
-    PointerMap nodes_by_name, nodes_by_id; /* interned -> Node; the first owns */
+    PointerMap nodes_by_name, nodes_by_id; /* interned -> BackendNode; the first owns */
     GPtrArray *all_nodes;                  /* the same, in the order of appearance */
-    /* interned -> Volume, owned by @all_volumes; one table if ids are names */
+    /* interned -> BackendVolume, owned by @all_volumes; one table if ids are names */
     PointerMap volumes_by_id, volumes_with_name;
     PointerMap *volumes_by_name; /* one of the two */
     GHashTable *snapshots_by_id, *snapshots_by_name;
-    GHashTable *groups;        /* interned name or id -> Group */
+    GHashTable *groups;        /* interned name or id -> BackendGroup */
     GPtrArray *all_groups;     /* (owned) */
-    SimLog *all_volumes;       /* of Volume * (owned), also of deleted ones */
+    SimLog *all_volumes;       /* of BackendVolume * (owned), also of deleted ones */
     GPtrArray *all_snapshots;  /* ... (owned) */
     GQueue waiting;            /* of ModelledCall: for locks of others */
     GQueue volumes, snapshots; /* existing ones, in the order of creation */
@@ -65,14 +65,14 @@ gboolean modelled_hand_over(CsiModelledDriver *self, ModelledCall *call);
 #define BYTES_PER_INODE 16384 /* mke2fs.conf: inode_ratio */
 #define INODES_RESERVED 11    /* of an empty ext4: its first inode is 11, lost+found */
 
-int64_t modelled_used_bytes(const CsiModelledDriver *self, const Volume *volume);
-gboolean modelled_is_full(const CsiModelledDriver *self, const Volume *volume);
-int64_t modelled_used_inodes(const CsiModelledDriver *self, const Volume *volume);
+int64_t modelled_used_bytes(const CsiModelledDriver *self, const BackendVolume *volume);
+gboolean modelled_is_full(const CsiModelledDriver *self, const BackendVolume *volume);
+int64_t modelled_used_inodes(const CsiModelledDriver *self, const BackendVolume *volume);
 /* Counts what was written until now: before the size or the way of filling changes, and after a
  * change of mounts. */
-void modelled_usage_settle(const CsiModelledDriver *self, Volume *volume);
+void modelled_usage_settle(const CsiModelledDriver *self, BackendVolume *volume);
 /* A new volume is empty, or has the data of its source. */
-void modelled_usage_begin(CsiModelledDriver *self, Volume *volume);
+void modelled_usage_begin(CsiModelledDriver *self, BackendVolume *volume);
 
 /* ---- Calls that are served at once (slowdown.c) ---- */
 

@@ -19,7 +19,7 @@ needs_staging(const CsiModelledDriver *driver)
 }
 
 /* CSI-38, CSI-52: checks before a volume is staged, or mounted without staging. */
-static Verdict
+static CallVerdict
 check_usable_here(const CsiModelledDriver *driver, ModelledCall *call)
 {
     if (modelled_capability_exceeds(call->volume, &call->base.request->capabilities[0]))
@@ -32,7 +32,7 @@ check_usable_here(const CsiModelledDriver *driver, ModelledCall *call)
     return VERDICT_GO;
 }
 
-static Verdict
+static CallVerdict
 check_stage(const CsiModelledDriver *driver, ModelledCall *call)
 {
     const CsiRequest *request = call->base.request;
@@ -65,7 +65,7 @@ apply_stage(CsiModelledDriver *driver, ModelledCall *call)
 
 /* CSI-51: an unknown volume is an error even here; a deleted volume, or one that was never staged,
  * is not (CSI-31). */
-static Verdict
+static CallVerdict
 check_known(const CsiModelledDriver *driver, ModelledCall *call)
 {
     if (call->volume->was_known || driver->options.adopts_unknown_volumes)
@@ -73,7 +73,7 @@ check_known(const CsiModelledDriver *driver, ModelledCall *call)
     return modelled_refuse_unknown_volume(call);
 }
 
-static Verdict
+static CallVerdict
 check_unstage(const CsiModelledDriver *driver, ModelledCall *call)
 {
     const VolumeNode *here = call->volume_node;
@@ -100,10 +100,10 @@ apply_unstage(CsiModelledDriver *driver, ModelledCall *call)
 }
 
 /* Returns: NULL: there is none */
-static Target *
+static BackendTarget *
 find_target(const VolumeNode *here, const char *path)
 {
-    Target *target = here->targets;
+    BackendTarget *target = here->targets;
 
     while (target != NULL && !strings_same(target->path, path))
         target = target->next;
@@ -119,12 +119,12 @@ allows_second_target(const CsiModelledDriver *driver, CsiAccessMode mode)
     return mode != CSI_SINGLE_NODE_SINGLE_WRITER && mode != CSI_SINGLE_NODE_READER_ONLY;
 }
 
-static Verdict
+static CallVerdict
 check_second_publish(const CsiModelledDriver *driver, ModelledCall *call)
 {
     const CsiRequest *request = call->base.request;
     const VolumeNode *here = call->volume_node;
-    const Target *target = find_target(here, request->target_path);
+    const BackendTarget *target = find_target(here, request->target_path);
 
     if (target != NULL) {
         if (target->readonly == request->readonly &&
@@ -148,7 +148,7 @@ modelled_is_ephemeral(const CsiRequest *request)
     return value != NULL && strcmp(value, "true") == 0;
 }
 
-static Verdict
+static CallVerdict
 check_node_publish(const CsiModelledDriver *driver, ModelledCall *call)
 {
     const CsiRequest *request = call->base.request;
@@ -203,7 +203,7 @@ answer_node_publish(const CsiModelledDriver *driver, ModelledCall *call, CsiResp
     response->files = call->volume->n_files == 0 ? NULL : &call->volume->files;
 }
 
-static Verdict
+static CallVerdict
 check_node_unpublish(const CsiModelledDriver *driver, ModelledCall *call)
 {
     if (check_known(driver, call) == VERDICT_REFUSE)
@@ -233,7 +233,7 @@ path_is_known(const VolumeNode *here, const char *path)
            find_target(here, path) != NULL;
 }
 
-static Verdict
+static CallVerdict
 check_volume_path(ModelledCall *call)
 {
     const CsiRequest *request = call->base.request;
@@ -251,7 +251,7 @@ check_volume_path(ModelledCall *call)
 static gboolean
 is_device_link(const VolumeNode *here, const char *path)
 {
-    for (const Target *target = here == NULL ? NULL : here->targets; target != NULL;
+    for (const BackendTarget *target = here == NULL ? NULL : here->targets; target != NULL;
          target = target->next) {
         const char *name = strrchr(target->path, '/');
         if (target->capability.type == CSI_ACCESS_BLOCK && name != NULL &&
@@ -261,7 +261,7 @@ is_device_link(const VolumeNode *here, const char *path)
     return FALSE;
 }
 
-static Verdict
+static CallVerdict
 check_stats(const CsiModelledDriver *driver, ModelledCall *call)
 {
     (void)driver;
@@ -274,7 +274,7 @@ check_stats(const CsiModelledDriver *driver, ModelledCall *call)
 static void
 answer_stats(const CsiModelledDriver *driver, ModelledCall *call, CsiResponse *response)
 {
-    const Volume *volume = call->volume;
+    const BackendVolume *volume = call->volume;
 
     if ((driver->options.node_capabilities & CSI_NODE_VOLUME_CONDITION) != 0) {
         response->abnormal = volume->is_abnormal;
@@ -290,11 +290,11 @@ answer_stats(const CsiModelledDriver *driver, ModelledCall *call, CsiResponse *r
     response->available_inodes = response->total_inodes - response->used_inodes;
 }
 
-static Verdict
+static CallVerdict
 check_node_expand(const CsiModelledDriver *driver, ModelledCall *call)
 {
     const CsiRequest *request = call->base.request;
-    const Volume *volume = call->volume;
+    const BackendVolume *volume = call->volume;
     const VolumeNode *here = call->volume_node;
 
     if (check_volume_path(call) == VERDICT_REFUSE)
@@ -323,7 +323,7 @@ check_node_expand(const CsiModelledDriver *driver, ModelledCall *call)
 static void
 apply_node_expand(CsiModelledDriver *driver, ModelledCall *call)
 {
-    Volume *volume = call->volume;
+    BackendVolume *volume = call->volume;
     int64_t bytes = MAX(call->base.request->required_bytes, volume->capacity_bytes);
 
     modelled_usage_settle(driver, volume);
@@ -348,7 +348,7 @@ answer_node_capabilities(const CsiModelledDriver *driver, ModelledCall *call, Cs
 }
 
 void
-modelled_node_info(const CsiModelledDriver *driver, const Node *node, CsiResponse *response)
+modelled_node_info(const CsiModelledDriver *driver, const BackendNode *node, CsiResponse *response)
 {
     int reported = driver->options.attach_limit_reported;
 

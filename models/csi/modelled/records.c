@@ -30,7 +30,7 @@ maps_json(StringMap *const *maps, unsigned n)
 }
 
 static json_t *
-capability_json(const CsiCapability *capability)
+records_capability_json(const CsiCapability *capability)
 {
     json_t *flags = json_array();
 
@@ -47,18 +47,19 @@ place_json(const VolumeNode *on)
 {
     json_t *targets = json_array();
 
-    for (const Target *target = on->targets; target != NULL; target = target->next)
+    for (const BackendTarget *target = on->targets; target != NULL; target = target->next)
         json_array_append_new(targets, json_pack("{s:s,s:b,s:o}", "path", target->path, "readonly",
                                                  target->readonly, "as",
-                                                 capability_json(&target->capability)));
+                                                 records_capability_json(&target->capability)));
     return json_pack("{s:s,s:b,s:b,s:b,s:o,s:s*,s:o,s:o}", "node", on->node->name, "published",
                      on->is_published, "readonly", on->readonly, "adopted", on->is_adopted,
-                     "publishedAs", capability_json(&on->published), "staging", on->staging_path,
-                     "stagedAs", capability_json(&on->staged), "targets", targets);
+                     "publishedAs", records_capability_json(&on->published), "staging",
+                     on->staging_path, "stagedAs", records_capability_json(&on->staged), "targets",
+                     targets);
 }
 
 static json_t *
-volume_json(const CsiModelledDriver *self, const Volume *volume, int64_t epoch)
+volume_json(const CsiModelledDriver *self, const BackendVolume *volume, int64_t epoch)
 {
     json_t *places = json_array();
 
@@ -97,7 +98,7 @@ snapshot_json(const Snapshot *snapshot, int64_t epoch)
 }
 
 static json_t *
-group_json(const Group *group)
+group_json(const BackendGroup *group)
 {
     json_t *members = json_array();
 
@@ -107,10 +108,10 @@ group_json(const Group *group)
     return json_pack("{s:s,s:s,s:o}", "id", group->id, "name", group->name, "members", members);
 }
 
-static const Volume *
-find_volume(const CsiModelledDriver *self, const char *name_or_id)
+static const BackendVolume *
+records_find_volume(const CsiModelledDriver *self, const char *name_or_id)
 {
-    const Volume *volume = pointer_map_get(&self->volumes_by_id, name_or_id);
+    const BackendVolume *volume = pointer_map_get(&self->volumes_by_id, name_or_id);
 
     if (volume == NULL || !volume->exists)
         volume = pointer_map_get(self->volumes_by_name, name_or_id);
@@ -123,13 +124,13 @@ csi_modelled_driver_record(const CsiModelledDriver *self,
                            const char *name_or_id,
                            int64_t epoch)
 {
-    const Volume *volume;
+    const BackendVolume *volume;
     const Snapshot *snapshot;
-    const Group *group;
+    const BackendGroup *group;
 
     switch (kind) {
     case CSI_RECORD_VOLUME:
-        volume = find_volume(self, name_or_id);
+        volume = records_find_volume(self, name_or_id);
         return volume == NULL || !volume->exists ? NULL : volume_json(self, volume, epoch);
     case CSI_RECORD_SNAPSHOT:
         snapshot = g_hash_table_lookup(self->snapshots_by_id, name_or_id);
@@ -148,17 +149,17 @@ csi_modelled_driver_record(const CsiModelledDriver *self,
 typedef struct {
     CsiModelledDriver *driver;
     int64_t epoch;
-} Reader;
+} RecordsReader;
 
 static const char *
-text_of(const Reader *self, const json_t *record, const char *key)
+records_text_of(const RecordsReader *self, const json_t *record, const char *key)
 {
     return strings_intern(self->driver->base.strings,
                           json_string_value(json_object_get(record, key)));
 }
 
 static int64_t
-number_of(const json_t *record, const char *key)
+records_number_of(const json_t *record, const char *key)
 {
     return json_integer_value(json_object_get(record, key));
 }
@@ -171,7 +172,7 @@ truth_of(const json_t *record, const char *key)
 
 /* Returns: (owned) */
 static StringMap *
-map_of(const Reader *self, json_t *object)
+map_of(const RecordsReader *self, json_t *object)
 {
     g_autoptr(GArray) pairs = g_array_new(FALSE, FALSE, sizeof(StringPair));
     const char *key;
@@ -188,7 +189,7 @@ map_of(const Reader *self, json_t *object)
 
 /* Returns: (owned): @n maps */
 static StringMap **
-maps_of(const Reader *self, const json_t *array, unsigned *n)
+maps_of(const RecordsReader *self, const json_t *array, unsigned *n)
 {
     *n = (unsigned)json_array_size(array);
     StringMap **maps = *n == 0 ? NULL : g_new0(StringMap *, *n);
@@ -200,7 +201,7 @@ maps_of(const Reader *self, const json_t *array, unsigned *n)
 
 /* Returns: its list is (owned) */
 static CsiCapability
-capability_of(const Reader *self, const json_t *record)
+capability_of(const RecordsReader *self, const json_t *record)
 {
     json_t *flags = json_object_get(record, "flags");
     g_autoptr(GPtrArray) items = g_ptr_array_new();
@@ -211,20 +212,20 @@ capability_of(const Reader *self, const json_t *record)
         g_ptr_array_add(
             items, (void *)strings_intern(self->driver->base.strings, json_string_value(flag)));
     return (CsiCapability){
-        .mode = (CsiAccessMode)CLAMP(number_of(record, "mode"), 0, CSI_N_MODES - 1),
-        .type = (CsiAccessType)CLAMP(number_of(record, "type"), 0, CSI_ACCESS_BLOCK),
-        .fs_type = text_of(self, record, "fsType"),
-        .volume_mount_group = text_of(self, record, "group"),
+        .mode = (CsiAccessMode)CLAMP(records_number_of(record, "mode"), 0, CSI_N_MODES - 1),
+        .type = (CsiAccessType)CLAMP(records_number_of(record, "type"), 0, CSI_ACCESS_BLOCK),
+        .fs_type = records_text_of(self, record, "fsType"),
+        .volume_mount_group = records_text_of(self, record, "group"),
         .mount_flags = items->len == 0
                            ? NULL
                            : string_list_new((const char *const *)items->pdata, items->len)};
 }
 
 static void
-remember_place(const Reader *self, Volume *volume, const json_t *record)
+remember_place(const RecordsReader *self, BackendVolume *volume, const json_t *record)
 {
-    const char *name = text_of(self, record, "node");
-    Node *node = name == NULL ? NULL : modelled_node_by_name(self->driver, name);
+    const char *name = records_text_of(self, record, "node");
+    BackendNode *node = name == NULL ? NULL : modelled_node_by_name(self->driver, name);
     size_t i;
     json_t *target;
 
@@ -237,12 +238,12 @@ remember_place(const Reader *self, Volume *volume, const json_t *record)
     on->is_adopted = truth_of(record, "adopted");
     string_list_unref((StringList *)as.mount_flags);
     as = capability_of(self, json_object_get(record, "stagedAs"));
-    on->staging_path = text_of(self, record, "staging");
+    on->staging_path = records_text_of(self, record, "staging");
     modelled_capability_set(&on->staged, &as);
     string_list_unref((StringList *)as.mount_flags);
     json_array_foreach(json_object_get(record, "targets"), i, target) {
         as = capability_of(self, json_object_get(target, "as"));
-        const CsiRequest request = {.target_path = text_of(self, target, "path"),
+        const CsiRequest request = {.target_path = records_text_of(self, target, "path"),
                                     .readonly = truth_of(target, "readonly"),
                                     .capabilities = &as,
                                     .n_capabilities = 1};
@@ -254,39 +255,39 @@ remember_place(const Reader *self, Volume *volume, const json_t *record)
 }
 
 static gboolean
-remember_volume(const Reader *self, const json_t *record, const char *id)
+remember_volume(const RecordsReader *self, const json_t *record, const char *id)
 {
     CsiModelledDriver *driver = self->driver;
-    const char *name = text_of(self, record, "name");
-    Volume *volume =
+    const char *name = records_text_of(self, record, "name");
+    BackendVolume *volume =
         name != NULL ? modelled_volume_by_name(driver, name) : modelled_volume_by_id(driver, id);
     size_t i;
     json_t *place;
 
     if (volume->exists || modelled_find_volume(driver, id) != NULL)
         return FALSE;
-    volume->capacity_bytes = number_of(record, "bytes");
-    volume->modes = (uint32_t)number_of(record, "modes");
-    volume->types = (uint32_t)number_of(record, "types");
+    volume->capacity_bytes = records_number_of(record, "bytes");
+    volume->modes = (uint32_t)records_number_of(record, "modes");
+    volume->types = (uint32_t)records_number_of(record, "types");
     volume->parameters = map_of(self, json_object_get(record, "parameters"));
     volume->mutable_parameters = map_of(self, json_object_get(record, "mutable"));
     volume->source_kind =
-        (CsiSourceKind)CLAMP(number_of(record, "sourceKind"), 0, CSI_SOURCE_VOLUME);
-    volume->source_id = text_of(self, record, "source");
+        (CsiSourceKind)CLAMP(records_number_of(record, "sourceKind"), 0, CSI_SOURCE_VOLUME);
+    volume->source_id = records_text_of(self, record, "source");
     volume->topologies =
         maps_of(self, json_object_get(record, "topologies"), &volume->n_topologies);
     modelled_volume_begin(driver, volume, id);
-    volume->filesystem_bytes = number_of(record, "filesystem");
+    volume->filesystem_bytes = records_number_of(record, "filesystem");
     volume->is_formatted = truth_of(record, "formatted");
     volume->is_ephemeral = truth_of(record, "ephemeral");
     volume->is_in_use = truth_of(record, "inUse");
     volume->is_abnormal = truth_of(record, "abnormal");
-    volume->condition_message = text_of(self, record, "condition");
+    volume->condition_message = records_text_of(self, record, "condition");
     volume->has_data = truth_of(record, "hasData");
-    volume->used_bytes = number_of(record, "used");
-    volume->n_files = number_of(record, "files");
-    volume->created_at = number_of(record, "created") - self->epoch;
-    volume->sequence = (uint64_t)number_of(record, "sequence");
+    volume->used_bytes = records_number_of(record, "used");
+    volume->n_files = records_number_of(record, "files");
+    volume->created_at = records_number_of(record, "created") - self->epoch;
+    volume->sequence = (uint64_t)records_number_of(record, "sequence");
     driver->last_sequence = MAX(driver->last_sequence, volume->sequence);
     json_array_foreach(json_object_get(record, "places"), i, place)
         remember_place(self, volume, place);
@@ -295,25 +296,25 @@ remember_volume(const Reader *self, const json_t *record, const char *id)
 }
 
 static gboolean
-remember_snapshot(const Reader *self, const json_t *record, const char *id)
+remember_snapshot(const RecordsReader *self, const json_t *record, const char *id)
 {
     CsiModelledDriver *driver = self->driver;
-    const char *name = text_of(self, record, "name");
+    const char *name = records_text_of(self, record, "name");
     Snapshot *snapshot = name != NULL ? modelled_snapshot_by_name(driver, name)
                                       : modelled_snapshot_by_id(driver, id);
-    int64_t ready = number_of(record, "ready");
+    int64_t ready = records_number_of(record, "ready");
 
     if (snapshot->exists || modelled_find_snapshot(driver, id) != NULL)
         return FALSE;
-    snapshot->source_id = text_of(self, record, "source");
+    snapshot->source_id = records_text_of(self, record, "source");
     snapshot->source =
         snapshot->source_id == NULL ? NULL : modelled_find_volume(driver, snapshot->source_id);
-    snapshot->size_bytes = number_of(record, "bytes");
+    snapshot->size_bytes = records_number_of(record, "bytes");
     snapshot->ready_at = ready == SIM_TIME_MAX ? SIM_TIME_MAX : ready - self->epoch;
     modelled_snapshot_begin(driver, snapshot, id);
-    snapshot->used_bytes = number_of(record, "used");
-    snapshot->created_at = number_of(record, "created") - self->epoch;
-    snapshot->sequence = (uint64_t)number_of(record, "sequence");
+    snapshot->used_bytes = records_number_of(record, "used");
+    snapshot->created_at = records_number_of(record, "created") - self->epoch;
+    snapshot->sequence = (uint64_t)records_number_of(record, "sequence");
     driver->last_sequence = MAX(driver->last_sequence, snapshot->sequence);
     if (snapshot->room == NULL) { /* its source is gone */
         snapshot->room = maps_of(self, json_object_get(record, "room"), &snapshot->n_room);
@@ -324,11 +325,11 @@ remember_snapshot(const Reader *self, const json_t *record, const char *id)
 }
 
 static gboolean
-remember_group(const Reader *self, const json_t *record, const char *id)
+remember_group(const RecordsReader *self, const json_t *record, const char *id)
 {
     CsiModelledDriver *driver = self->driver;
-    const char *name = text_of(self, record, "name");
-    Group *group = modelled_group(driver, name != NULL ? name : id);
+    const char *name = records_text_of(self, record, "name");
+    BackendGroup *group = modelled_group(driver, name != NULL ? name : id);
     size_t i;
     json_t *member;
 
@@ -350,8 +351,8 @@ csi_modelled_driver_remember(CsiModelledDriver *driver,
                              const json_t *record,
                              int64_t epoch)
 {
-    const Reader self = {driver, epoch};
-    const char *id = text_of(&self, record, "id");
+    const RecordsReader self = {driver, epoch};
+    const char *id = records_text_of(&self, record, "id");
 
     if (csi_is_empty(id))
         return FALSE;

@@ -53,7 +53,7 @@ factor_of(const Sharing *self, const ModelledCall *call)
 
 /* Counts the work done since the last change. */
 static void
-settle(Sharing *self, SimTime now)
+slowdown_settle(Sharing *self, SimTime now)
 {
     double elapsed = (double)(now - self->settled_at);
 
@@ -86,7 +86,7 @@ modelled_share(CsiModelledDriver *self, ModelledCall *call)
 {
     Sim *sim = self->base.sim;
 
-    settle(self->sharing, sim_now(sim));
+    slowdown_settle(self->sharing, sim_now(sim));
     call->is_sharing = TRUE;
     call->work_left = (double)call->latency;
     call->served_cause = sim_cause(sim);
@@ -101,7 +101,7 @@ modelled_share_no_more(CsiModelledDriver *self, ModelledCall *call)
 
     if (!call->is_sharing)
         return;
-    settle(self->sharing, sim_now(sim));
+    slowdown_settle(self->sharing, sim_now(sim));
     call->is_sharing = FALSE;
     g_ptr_array_remove(self->sharing->calls, call); /* keeps the order of the others */
     if (!self->closing)

@@ -4,7 +4,7 @@
 
 /* Snapshots */
 
-static Verdict
+static CallVerdict
 check_create_snapshot(const CsiModelledDriver *driver, ModelledCall *call)
 {
     const CsiRequest *request = call->base.request;
@@ -72,7 +72,7 @@ snapshot_is_there(const ModelledCall *call)
            strings_same(call->snapshot->id, call->base.request->snapshot_id);
 }
 
-static Verdict
+static CallVerdict
 check_delete_snapshot(const CsiModelledDriver *driver, ModelledCall *call)
 {
     (void)driver;
@@ -94,7 +94,7 @@ apply_delete_snapshot(CsiModelledDriver *driver, ModelledCall *call)
     modelled_snapshot_end(driver, call->snapshot);
 }
 
-static Verdict
+static CallVerdict
 check_get_snapshot(const CsiModelledDriver *driver, ModelledCall *call)
 {
     (void)driver;

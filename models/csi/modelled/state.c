@@ -53,7 +53,7 @@ free_topologies(StringMap ***topologies, unsigned *n_topologies)
 }
 
 static void
-volume_forget(Volume *self)
+volume_forget(BackendVolume *self)
 {
     g_clear_pointer(&self->parameters, string_map_unref);
     g_clear_pointer(&self->mutable_parameters, string_map_unref);
@@ -61,7 +61,7 @@ volume_forget(Volume *self)
 }
 
 static void
-volume_clear(Volume *self)
+volume_clear(BackendVolume *self)
 {
     VolumeNode *on;
 
@@ -84,7 +84,7 @@ snapshot_free(void *data)
 static void
 group_free(void *data)
 {
-    Group *self = data;
+    BackendGroup *self = data;
 
     g_ptr_array_unref(self->members);
     g_free(self);
@@ -93,7 +93,7 @@ group_free(void *data)
 static void
 node_free(void *data)
 {
-    Node *self = data;
+    BackendNode *self = data;
 
     string_map_unref(self->segments);
     g_free(self);
@@ -109,7 +109,7 @@ modelled_state_init(CsiModelledDriver *self)
     self->snapshots_by_name =
         random_ids ? g_hash_table_new(NULL, NULL) : g_hash_table_ref(self->snapshots_by_id);
     self->all_nodes = g_ptr_array_new();
-    self->all_volumes = sim_log_new(sim_cold(self->base.sim), sizeof(Volume *));
+    self->all_volumes = sim_log_new(sim_cold(self->base.sim), sizeof(BackendVolume *));
     self->all_snapshots = g_ptr_array_new_with_free_func(snapshot_free);
     self->groups = g_hash_table_new(NULL, NULL);
     self->all_groups = g_ptr_array_new_with_free_func(group_free);
@@ -119,7 +119,7 @@ static void
 clear_volumes(CsiModelledDriver *self)
 {
     for (unsigned i = 0; self->all_volumes != NULL && i < self->all_volumes->len; i++) {
-        Volume *volume = sim_log_index(self->all_volumes, Volume *, i);
+        BackendVolume *volume = sim_log_index(self->all_volumes, BackendVolume *, i);
         volume_clear(volume);
         sim_cold_give(sim_cold(self->base.sim), volume);
     }
@@ -144,15 +144,15 @@ modelled_state_clear(CsiModelledDriver *self)
 
 /* Nodes */
 
-Node *
+BackendNode *
 modelled_node_by_id(const CsiModelledDriver *self, const char *id)
 {
-    Node *node = pointer_map_get(&self->nodes_by_id, id);
+    BackendNode *node = pointer_map_get(&self->nodes_by_id, id);
 
     return node != NULL && strings_same(node->id, id) ? node : NULL;
 }
 
-Node *
+BackendNode *
 modelled_node_by_name(const CsiModelledDriver *self, const char *name)
 {
     return pointer_map_get(&self->nodes_by_name, name);
@@ -164,10 +164,10 @@ csi_modelled_driver_add_node(CsiModelledDriver *self,
                              const char *node_id,
                              const StringMap *segments)
 {
-    Node *node = pointer_map_get(&self->nodes_by_name, name);
+    BackendNode *node = pointer_map_get(&self->nodes_by_name, name);
 
     if (node == NULL) {
-        node = g_new0(Node, 1);
+        node = g_new0(BackendNode, 1);
         node->name = name;
         node->subject.hash = sim_hash_string(name);
         pointer_map_set(&self->nodes_by_name, name, node);
@@ -179,7 +179,7 @@ csi_modelled_driver_add_node(CsiModelledDriver *self,
 }
 
 static void
-forget_mounts(Volume *volume, VolumeNode *on)
+forget_mounts(BackendVolume *volume, VolumeNode *on)
 {
     on->staging_path = NULL;
     modelled_targets_clear(on);
@@ -189,10 +189,10 @@ forget_mounts(Volume *volume, VolumeNode *on)
 void
 csi_modelled_driver_reboot_node(CsiModelledDriver *self, const char *name)
 {
-    const Node *node = modelled_node_by_name(self, name);
+    const BackendNode *node = modelled_node_by_name(self, name);
 
     for (unsigned i = 0; node != NULL && i < self->all_volumes->len; i++) {
-        Volume *volume = sim_log_index(self->all_volumes, Volume *, i);
+        BackendVolume *volume = sim_log_index(self->all_volumes, BackendVolume *, i);
         VolumeNode *on = modelled_find_volume_node(volume, node);
         if (on == NULL)
             continue;
@@ -206,7 +206,7 @@ csi_modelled_driver_reboot_node(CsiModelledDriver *self, const char *name)
 void
 csi_modelled_driver_set_node_limit(CsiModelledDriver *self, const char *name, int limit)
 {
-    Node *node = modelled_node_by_name(self, name);
+    BackendNode *node = modelled_node_by_name(self, name);
 
     if (node != NULL)
         node->attach_limit = limit;
@@ -215,7 +215,7 @@ csi_modelled_driver_set_node_limit(CsiModelledDriver *self, const char *name, in
 /* Volumes on nodes */
 
 VolumeNode *
-modelled_find_volume_node(const Volume *volume, const Node *node)
+modelled_find_volume_node(const BackendVolume *volume, const BackendNode *node)
 {
     VolumeNode *on = volume->nodes;
 
@@ -225,7 +225,7 @@ modelled_find_volume_node(const Volume *volume, const Node *node)
 }
 
 VolumeNode *
-modelled_volume_node(Volume *volume, Node *node)
+modelled_volume_node(BackendVolume *volume, BackendNode *node)
 {
     VolumeNode **place = &volume->nodes;
 
@@ -239,7 +239,7 @@ modelled_volume_node(Volume *volume, Node *node)
 }
 
 void
-modelled_drop_idle_node(Volume *volume, VolumeNode *on)
+modelled_drop_idle_node(BackendVolume *volume, VolumeNode *on)
 {
     gboolean is_idle = !on->controller_busy && !on->node_busy && on->n_calls == 0;
     VolumeNode **place = &volume->nodes;
@@ -253,7 +253,10 @@ modelled_drop_idle_node(Volume *volume, VolumeNode *on)
 }
 
 void
-modelled_publish(Volume *volume, VolumeNode *on, const CsiCapability *capability, gboolean readonly)
+modelled_publish(BackendVolume *volume,
+                 VolumeNode *on,
+                 const CsiCapability *capability,
+                 gboolean readonly)
 {
     modelled_capability_set(&on->published, capability);
     on->readonly = readonly;
@@ -266,7 +269,7 @@ modelled_publish(Volume *volume, VolumeNode *on, const CsiCapability *capability
 }
 
 void
-modelled_unpublish(Volume *volume, VolumeNode *on)
+modelled_unpublish(BackendVolume *volume, VolumeNode *on)
 {
     if (!on->is_published)
         return;
@@ -279,7 +282,7 @@ modelled_unpublish(Volume *volume, VolumeNode *on)
 void
 modelled_target_add(VolumeNode *on, const CsiRequest *request)
 {
-    Target *target = g_new0(Target, 1), **place = &on->targets;
+    BackendTarget *target = g_new0(BackendTarget, 1), **place = &on->targets;
 
     while (*place != NULL)
         place = &(*place)->next;
@@ -290,9 +293,9 @@ modelled_target_add(VolumeNode *on, const CsiRequest *request)
 }
 
 void
-modelled_target_remove(VolumeNode *on, Target *target)
+modelled_target_remove(VolumeNode *on, BackendTarget *target)
 {
-    Target **place = &on->targets;
+    BackendTarget **place = &on->targets;
 
     while (*place != target)
         place = &(*place)->next;
@@ -309,7 +312,7 @@ modelled_targets_clear(VolumeNode *on)
 }
 
 StringList *
-modelled_published_ids(const Volume *volume)
+modelled_published_ids(const BackendVolume *volume)
 {
     g_autoptr(GPtrArray) ids = g_ptr_array_new();
 
@@ -404,7 +407,7 @@ csi_modelled_driver_set_pools(CsiModelledDriver *self,
 
     self->used_bytes = 0;
     for (GList *link = self->volumes.head; link != NULL; link = link->next) {
-        const Volume *volume = link->data;
+        const BackendVolume *volume = link->data;
         modelled_take_room(self, volume->topologies, volume->n_topologies, volume->capacity_bytes);
     }
     for (GList *link = self->snapshots.head; link != NULL && self->options.snapshots_take_room;
@@ -416,10 +419,10 @@ csi_modelled_driver_set_pools(CsiModelledDriver *self,
 
 /* Volumes and snapshots */
 
-static Volume *
+static BackendVolume *
 volume_record(CsiModelledDriver *self, PointerMap *table, const char *key, gboolean is_name)
 {
-    Volume *volume = pointer_map_get(table, key);
+    BackendVolume *volume = pointer_map_get(table, key);
 
     if (volume != NULL)
         return volume;
@@ -429,32 +432,32 @@ volume_record(CsiModelledDriver *self, PointerMap *table, const char *key, gbool
     volume->id = is_name ? NULL : key;
     volume->link.data = volume;
     pointer_map_set(table, key, volume);
-    *(Volume **)sim_log_append(self->all_volumes) = volume;
+    *(BackendVolume **)sim_log_append(self->all_volumes) = volume;
     return volume;
 }
 
-Volume *
+BackendVolume *
 modelled_volume_by_name(CsiModelledDriver *self, const char *name)
 {
     return volume_record(self, self->volumes_by_name, name, TRUE);
 }
 
-Volume *
+BackendVolume *
 modelled_volume_by_id(CsiModelledDriver *self, const char *id)
 {
     return volume_record(self, &self->volumes_by_id, id, FALSE);
 }
 
 gboolean
-modelled_volume_is(const Volume *volume, const char *id)
+modelled_volume_is(const BackendVolume *volume, const char *id)
 {
     return volume->exists && strings_same(volume->id, id);
 }
 
-Volume *
+BackendVolume *
 modelled_find_volume(const CsiModelledDriver *self, const char *id)
 {
-    Volume *volume = pointer_map_get(&self->volumes_by_id, id);
+    BackendVolume *volume = pointer_map_get(&self->volumes_by_id, id);
 
     return volume != NULL && modelled_volume_is(volume, id) ? volume : NULL;
 }
@@ -503,7 +506,7 @@ static const char *
 make_id(const CsiModelledDriver *self,
         const char *prefix,
         const char *name,
-        const Subject *subject,
+        const BackendSubject *subject,
         unsigned n)
 {
     if (!self->options.random_ids)
@@ -515,7 +518,7 @@ make_id(const CsiModelledDriver *self,
 }
 
 void
-modelled_volume_begin(CsiModelledDriver *self, Volume *volume, const char *id)
+modelled_volume_begin(CsiModelledDriver *self, BackendVolume *volume, const char *id)
 {
     if (id == NULL)
         id = make_id(self, "vol", volume->name, &volume->subject, volume->n_creations);
@@ -536,7 +539,7 @@ modelled_volume_begin(CsiModelledDriver *self, Volume *volume, const char *id)
 }
 
 void
-modelled_volume_end(CsiModelledDriver *self, Volume *volume)
+modelled_volume_end(CsiModelledDriver *self, BackendVolume *volume)
 {
     modelled_take_room(self, volume->topologies, volume->n_topologies, -volume->capacity_bytes);
     g_queue_unlink(&self->volumes, &volume->link);
@@ -550,7 +553,7 @@ modelled_volume_end(CsiModelledDriver *self, Volume *volume)
 void
 modelled_snapshot_begin(CsiModelledDriver *self, Snapshot *snapshot, const char *id)
 {
-    Volume *source = snapshot->source;
+    BackendVolume *source = snapshot->source;
 
     if (id == NULL)
         id = make_id(self, "snap", snapshot->name, &snapshot->subject, snapshot->n_creations);
@@ -586,14 +589,14 @@ modelled_snapshot_end(CsiModelledDriver *self, Snapshot *snapshot)
     free_topologies(&snapshot->room, &snapshot->n_room);
 }
 
-Group *
+BackendGroup *
 modelled_group(CsiModelledDriver *self, const char *name_or_id)
 {
-    Group *group = g_hash_table_lookup(self->groups, name_or_id);
+    BackendGroup *group = g_hash_table_lookup(self->groups, name_or_id);
 
     if (group != NULL)
         return group;
-    group = g_new0(Group, 1);
+    group = g_new0(BackendGroup, 1);
     group->subject.hash = sim_hash_string(name_or_id);
     group->name = name_or_id;
     group->members = g_ptr_array_new();
@@ -603,7 +606,7 @@ modelled_group(CsiModelledDriver *self, const char *name_or_id)
 }
 
 void
-modelled_group_begin(CsiModelledDriver *self, Group *group, const char *id)
+modelled_group_begin(CsiModelledDriver *self, BackendGroup *group, const char *id)
 {
     if (id == NULL)
         id = make_id(self, "group", group->name, &group->subject, group->n_creations);
@@ -614,14 +617,14 @@ modelled_group_begin(CsiModelledDriver *self, Group *group, const char *id)
 }
 
 void
-modelled_group_add(Group *group, Snapshot *snapshot)
+modelled_group_add(BackendGroup *group, Snapshot *snapshot)
 {
     snapshot->group = group;
     g_ptr_array_add(group->members, snapshot);
 }
 
 void
-modelled_group_end(CsiModelledDriver *self, Group *group)
+modelled_group_end(CsiModelledDriver *self, BackendGroup *group)
 {
     for (unsigned i = 0; i < group->members->len; i++) {
         Snapshot *snapshot = group->members->pdata[i];
@@ -638,7 +641,7 @@ csi_modelled_driver_set_condition(CsiModelledDriver *self,
                                   gboolean abnormal,
                                   const char *message)
 {
-    Volume *volume = modelled_find_volume(self, volume_id);
+    BackendVolume *volume = modelled_find_volume(self, volume_id);
 
     if (volume == NULL)
         return FALSE;
@@ -668,7 +671,7 @@ csi_modelled_driver_used_bytes(const CsiModelledDriver *self)
 }
 
 static CsiModelledVolume
-volume_view(const CsiModelledDriver *self, const Volume *volume)
+volume_view(const CsiModelledDriver *self, const BackendVolume *volume)
 {
     return (CsiModelledVolume){.id = volume->id,
                                .name = volume->name,
@@ -701,7 +704,7 @@ csi_modelled_driver_get_volume(const CsiModelledDriver *self,
                                const char *volume_id,
                                CsiModelledVolume *volume)
 {
-    const Volume *found = modelled_find_volume(self, volume_id);
+    const BackendVolume *found = modelled_find_volume(self, volume_id);
 
     if (found != NULL && volume != NULL)
         *volume = volume_view(self, found);
@@ -711,7 +714,7 @@ csi_modelled_driver_get_volume(const CsiModelledDriver *self,
 StringList *
 csi_modelled_driver_published_nodes(const CsiModelledDriver *self, const char *volume_id)
 {
-    const Volume *volume = modelled_find_volume(self, volume_id);
+    const BackendVolume *volume = modelled_find_volume(self, volume_id);
 
     return volume == NULL ? NULL : modelled_published_ids(volume);
 }
@@ -719,7 +722,7 @@ csi_modelled_driver_published_nodes(const CsiModelledDriver *self, const char *v
 unsigned
 csi_modelled_driver_n_published(const CsiModelledDriver *self, const char *node_name)
 {
-    const Node *node = modelled_node_by_name(self, node_name);
+    const BackendNode *node = modelled_node_by_name(self, node_name);
 
     return node == NULL ? 0 : node->n_published;
 }
@@ -727,8 +730,8 @@ csi_modelled_driver_n_published(const CsiModelledDriver *self, const char *node_
 static const VolumeNode *
 find_on(const CsiModelledDriver *self, const char *volume_id, const char *node_name)
 {
-    const Volume *volume = pointer_map_get(&self->volumes_by_id, volume_id);
-    const Node *node = modelled_node_by_name(self, node_name);
+    const BackendVolume *volume = pointer_map_get(&self->volumes_by_id, volume_id);
+    const BackendNode *node = modelled_node_by_name(self, node_name);
 
     return volume == NULL || node == NULL ? NULL : modelled_find_volume_node(volume, node);
 }
@@ -751,7 +754,7 @@ csi_modelled_driver_n_targets(const CsiModelledDriver *self,
     const VolumeNode *on = find_on(self, volume_id, node_name);
     unsigned n = 0;
 
-    for (const Target *target = on == NULL ? NULL : on->targets; target != NULL;
+    for (const BackendTarget *target = on == NULL ? NULL : on->targets; target != NULL;
          target = target->next)
         n++;
     return n;

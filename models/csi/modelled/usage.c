@@ -4,20 +4,20 @@
 #include "modelled-private.h"
 
 static const VolumeFilling *
-usage_of(const CsiModelledDriver *self, const Volume *volume)
+usage_of(const CsiModelledDriver *self, const BackendVolume *volume)
 {
     return volume->has_own_usage ? &volume->usage : &self->options.usage;
 }
 
 static int64_t
-total_inodes(const Volume *volume)
+total_inodes(const BackendVolume *volume)
 {
     return volume->filesystem_bytes / BYTES_PER_INODE;
 }
 
 /* Files need an inode each, so a volume can be full before its bytes are. */
 static int64_t
-room_for_data(const Volume *volume, const VolumeFilling *usage)
+room_for_data(const BackendVolume *volume, const VolumeFilling *usage)
 {
     int64_t n_files = MAX(total_inodes(volume) - INODES_RESERVED, 0);
 
@@ -27,7 +27,7 @@ room_for_data(const Volume *volume, const VolumeFilling *usage)
 }
 
 int64_t
-modelled_used_bytes(const CsiModelledDriver *self, const Volume *volume)
+modelled_used_bytes(const CsiModelledDriver *self, const BackendVolume *volume)
 {
     const VolumeFilling *usage = usage_of(self, volume);
     int64_t room = MAX(room_for_data(volume, usage) - volume->used_bytes, 0);
@@ -40,7 +40,7 @@ modelled_used_bytes(const CsiModelledDriver *self, const Volume *volume)
 }
 
 gboolean
-modelled_is_full(const CsiModelledDriver *self, const Volume *volume)
+modelled_is_full(const CsiModelledDriver *self, const BackendVolume *volume)
 {
     int64_t used = modelled_used_bytes(self, volume);
 
@@ -48,7 +48,7 @@ modelled_is_full(const CsiModelledDriver *self, const Volume *volume)
 }
 
 int64_t
-modelled_used_inodes(const CsiModelledDriver *self, const Volume *volume)
+modelled_used_inodes(const CsiModelledDriver *self, const BackendVolume *volume)
 {
     int64_t file_bytes = usage_of(self, volume)->file_bytes;
     int64_t n_files =
@@ -58,7 +58,7 @@ modelled_used_inodes(const CsiModelledDriver *self, const Volume *volume)
 }
 
 static gboolean
-is_mounted(const Volume *volume)
+is_mounted(const BackendVolume *volume)
 {
     for (const VolumeNode *on = volume->nodes; on != NULL; on = on->next)
         if (on->targets != NULL)
@@ -67,7 +67,7 @@ is_mounted(const Volume *volume)
 }
 
 void
-modelled_usage_settle(const CsiModelledDriver *self, Volume *volume)
+modelled_usage_settle(const CsiModelledDriver *self, BackendVolume *volume)
 {
     const VolumeFilling *usage = usage_of(self, volume);
     SimTime now = sim_now(self->base.sim);
@@ -87,18 +87,18 @@ modelled_usage_settle(const CsiModelledDriver *self, Volume *volume)
 }
 
 static int64_t
-bytes_of_source(CsiModelledDriver *self, const Volume *volume)
+bytes_of_source(CsiModelledDriver *self, const BackendVolume *volume)
 {
     if (volume->source_kind == CSI_SOURCE_SNAPSHOT) {
         const Snapshot *snapshot = modelled_find_snapshot(self, volume->source_id);
         return snapshot == NULL ? 0 : snapshot->used_bytes;
     }
-    const Volume *source = modelled_find_volume(self, volume->source_id);
+    const BackendVolume *source = modelled_find_volume(self, volume->source_id);
     return source == NULL ? 0 : modelled_used_bytes(self, source);
 }
 
 void
-modelled_usage_begin(CsiModelledDriver *self, Volume *volume)
+modelled_usage_begin(CsiModelledDriver *self, BackendVolume *volume)
 {
     volume->filled_at = NOT_MOUNTED;
     volume->has_own_usage = FALSE;
@@ -111,7 +111,7 @@ csi_modelled_driver_set_usage(CsiModelledDriver *self,
                               const char *volume_id,
                               const VolumeFilling *usage)
 {
-    Volume *volume = modelled_find_volume(self, volume_id);
+    BackendVolume *volume = modelled_find_volume(self, volume_id);
 
     if (volume == NULL)
         return FALSE;

@@ -38,7 +38,7 @@ size_for(const CsiModelledDriver *driver, const CsiRequest *request, int64_t at_
     return round_up(driver, MAX(bytes, driver->options.volume_bytes_min));
 }
 
-Verdict
+CallVerdict
 modelled_check_size(const CsiModelledDriver *driver, ModelledCall *call, int64_t bytes)
 {
     const CsiRequest *request = call->base.request;
@@ -69,7 +69,7 @@ keys_are_mutable(const CsiModelledDriver *driver, const CsiRequest *request, con
     return TRUE;
 }
 
-static Verdict
+static CallVerdict
 check_mutable_parameters(const CsiModelledDriver *driver, ModelledCall *call)
 {
     const char *unknown;
@@ -101,7 +101,7 @@ value_in(const CsiModelledDriver *driver, const StringMap *wanted, const char *k
     const char *value = string_map_get(wanted, key);
 
     for (unsigned i = 0; value == NULL && i < driver->all_nodes->len; i++) {
-        const Node *node = driver->all_nodes->pdata[i];
+        const BackendNode *node = driver->all_nodes->pdata[i];
         if (string_map_contains(node->segments, wanted))
             value = string_map_get(node->segments, key);
     }
@@ -181,7 +181,7 @@ has_segmented_pools(const CsiModelledDriver *driver)
 static StringMap *
 serving_place(const CsiModelledDriver *driver, const CsiRequest *request)
 {
-    const Node *node =
+    const BackendNode *node =
         request->served_by == NULL ? NULL : modelled_node_by_name(driver, request->served_by);
 
     return node == NULL || node->segments == NULL || n_candidates(request) > 0
@@ -220,7 +220,9 @@ place_volume(const CsiModelledDriver *driver,
 }
 
 static gboolean
-place_is_wanted(const CsiModelledDriver *driver, const Volume *volume, const CsiRequest *request)
+place_is_wanted(const CsiModelledDriver *driver,
+                const BackendVolume *volume,
+                const CsiRequest *request)
 {
     if (!modelled_has_topology(driver) || request->n_requisite == 0 || volume->n_topologies == 0)
         return TRUE;
@@ -233,11 +235,11 @@ place_is_wanted(const CsiModelledDriver *driver, const Volume *volume, const Csi
 }
 
 /* CSI-16, CSI-47: a repeat that means the same volume. */
-static Verdict
+static CallVerdict
 check_existing(const CsiModelledDriver *driver, ModelledCall *call)
 {
     const CsiRequest *request = call->base.request;
-    const Volume *volume = call->volume;
+    const BackendVolume *volume = call->volume;
     int64_t bytes = volume->capacity_bytes;
     const char *differs = NULL;
 
@@ -259,7 +261,7 @@ check_existing(const CsiModelledDriver *driver, ModelledCall *call)
                            request->name, differs);
 }
 
-static Verdict
+static CallVerdict
 check_source(const CsiModelledDriver *driver, ModelledCall *call)
 {
     const CsiRequest *request = call->base.request;
@@ -302,7 +304,7 @@ has_place(const CsiModelledDriver *driver, const CsiRequest *request, int64_t by
     return found;
 }
 
-static Verdict
+static CallVerdict
 check_create_volume(const CsiModelledDriver *driver, ModelledCall *call)
 {
     const CsiRequest *request = call->base.request;
@@ -327,7 +329,7 @@ static void
 apply_create_volume(CsiModelledDriver *driver, ModelledCall *call)
 {
     const CsiRequest *request = call->base.request;
-    Volume *volume = call->volume;
+    BackendVolume *volume = call->volume;
 
     volume->name = request->name;
     volume->capacity_bytes = size_for(driver, request, source_bytes(call));
@@ -355,7 +357,7 @@ apply_create_volume(CsiModelledDriver *driver, ModelledCall *call)
 static void
 answer_create_volume(const CsiModelledDriver *driver, ModelledCall *call, CsiResponse *response)
 {
-    const Volume *volume = call->volume;
+    const BackendVolume *volume = call->volume;
 
     response->volume_id = volume->id;
     response->capacity_bytes = volume->capacity_bytes;
@@ -369,7 +371,7 @@ answer_create_volume(const CsiModelledDriver *driver, ModelledCall *call, CsiRes
 /* DeleteVolume */
 
 static gboolean
-is_on_a_node(const Volume *volume)
+is_on_a_node(const BackendVolume *volume)
 {
     for (const VolumeNode *on = volume->nodes; on != NULL; on = on->next)
         if (on->staging_path != NULL || on->targets != NULL)
@@ -377,10 +379,10 @@ is_on_a_node(const Volume *volume)
     return FALSE;
 }
 
-static Verdict
+static CallVerdict
 check_delete_volume(const CsiModelledDriver *driver, ModelledCall *call)
 {
-    const Volume *volume = call->volume;
+    const BackendVolume *volume = call->volume;
 
     if (!modelled_volume_is_there(call)) /* CSI-17 */
         return VERDICT_REPEAT;
@@ -403,11 +405,11 @@ apply_delete_volume(CsiModelledDriver *driver, ModelledCall *call)
 
 /* Expansion and modification */
 
-static Verdict
+static CallVerdict
 check_controller_expand(const CsiModelledDriver *driver, ModelledCall *call)
 {
     const CsiRequest *request = call->base.request;
-    const Volume *volume = call->volume;
+    const BackendVolume *volume = call->volume;
 
     if (!modelled_volume_is_there(call))
         return modelled_refuse_unknown_volume(call);
@@ -435,7 +437,7 @@ check_controller_expand(const CsiModelledDriver *driver, ModelledCall *call)
 static void
 apply_controller_expand(CsiModelledDriver *driver, ModelledCall *call)
 {
-    Volume *volume = call->volume;
+    BackendVolume *volume = call->volume;
     int64_t bytes =
         round_up(driver, MAX(call->base.request->required_bytes, driver->options.volume_bytes_min));
 
@@ -455,7 +457,7 @@ answer_controller_expand(const CsiModelledDriver *driver, ModelledCall *call, Cs
         (driver->options.node_capabilities & CSI_NODE_EXPAND_VOLUME_CAPABILITY) != 0;
 }
 
-static Verdict
+static CallVerdict
 check_modify(const CsiModelledDriver *driver, ModelledCall *call)
 {
     if (!modelled_volume_is_there(call))

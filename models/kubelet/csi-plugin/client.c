@@ -116,7 +116,7 @@ csi_client_secret_fault(const Kubelet *self, Plan *plan, const SecretReference *
 /* ---- Calls ---- */
 
 static int
-add_call(const Kubelet *self, Plan *plan, CsiRequest request)
+client_add_call(const Kubelet *self, Plan *plan, CsiRequest request)
 {
     const CsiRun *run = plan_notes(plan);
 
@@ -131,7 +131,7 @@ csi_client_add_question(const Kubelet *self, Plan *plan)
 {
     CsiRun *run = plan_notes(plan);
 
-    run->question = add_call(self, plan, (CsiRequest){.method = CSI_NODE_GET_CAPABILITIES});
+    run->question = client_add_call(self, plan, (CsiRequest){.method = CSI_NODE_GET_CAPABILITIES});
 }
 
 gboolean
@@ -432,7 +432,7 @@ decide_called(const void *data, Plan *plan)
 }
 
 static void
-decide_call(const void *data, Plan *plan)
+client_decide_call(const void *data, Plan *plan)
 {
     const Kubelet *self = data;
     const CsiRun *run = plan_notes(plan);
@@ -443,7 +443,7 @@ decide_call(const void *data, Plan *plan)
     }
     if (run->method == CSI_NODE_PUBLISH_VOLUME)
         kubelet_add_change(plan, CHANGE_DIRECTORY, plan_operation(plan), MOUNT_NONE);
-    add_call(self, plan, make_request(self, plan, run));
+    client_add_call(self, plan, make_request(self, plan, run));
     plan_then(plan, decide_called);
 }
 
@@ -475,9 +475,9 @@ csi_client_add_call(const Kubelet *self, Plan *plan)
     }
     if (undoes(run->method)) {
         run->question = -1;
-        decide_call(self, plan);
+        client_decide_call(self, plan);
         return;
     }
     csi_client_add_question(self, plan);
-    plan_then(plan, decide_call);
+    plan_then(plan, client_decide_call);
 }

@@ -16,7 +16,7 @@ typedef struct {
 } MetricsRun;
 
 static void
-end(const Kubelet *self, Plan *plan, const CsiResponse *usage, const char *error)
+metrics_end(const Kubelet *self, Plan *plan, const CsiResponse *usage, const char *error)
 {
     const MetricsRun *run = plan_notes(plan);
 
@@ -24,7 +24,7 @@ end(const Kubelet *self, Plan *plan, const CsiResponse *usage, const char *error
 }
 
 static void
-add_call(const Kubelet *self, Plan *plan, CsiRequest request)
+metrics_add_call(const Kubelet *self, Plan *plan, CsiRequest request)
 {
     const MetricsRun *run = plan_notes(plan);
 
@@ -42,44 +42,44 @@ decide_condition(const void *data, Plan *plan)
 
     plan_because(plan, "CSP-30");
     if (plan_has_failed(plan)) {
-        end(data, plan, NULL, plan_last_message(plan));
+        metrics_end(data, plan, NULL, plan_last_message(plan));
         return;
     }
     if ((response->node_capabilities & CSI_NODE_VOLUME_CONDITION) == 0)
         run->usage.condition_message = NULL;
     else if (run->usage.condition_message == NULL)
         run->usage.condition_message = "";
-    end(data, plan, &run->usage, NULL);
+    metrics_end(data, plan, &run->usage, NULL);
 }
 
 static void
-tell(const Kubelet *self, Plan *plan, const CsiResponse *usage)
+metrics_tell(const Kubelet *self, Plan *plan, const CsiResponse *usage)
 {
     MetricsRun *run = plan_notes(plan);
 
     run->usage = *usage;
     if (!kubelet_watches_health(self)) {
         run->usage.condition_message = NULL;
-        end(self, plan, &run->usage, NULL);
+        metrics_end(self, plan, &run->usage, NULL);
         return;
     }
-    add_call(self, plan, (CsiRequest){.method = CSI_NODE_GET_CAPABILITIES});
+    metrics_add_call(self, plan, (CsiRequest){.method = CSI_NODE_GET_CAPABILITIES});
     plan_then(plan, decide_condition);
 }
 
 /* CSP-21: a driver that tells neither bytes nor inodes tells nothing. */
 static void
-decide_told(const void *data, Plan *plan)
+metrics_decide_told(const void *data, Plan *plan)
 {
     const CsiResponse *response = plan_response(plan, plan_last_step(plan));
 
     plan_because(plan, "CSP-21");
     if (plan_has_failed(plan))
-        end(data, plan, NULL, plan_last_message(plan));
+        metrics_end(data, plan, NULL, plan_last_message(plan));
     else if (response->total_bytes == 0 && response->total_inodes == 0)
-        end(data, plan, NULL, "failed to get usage from response. usage is nil");
+        metrics_end(data, plan, NULL, "failed to get usage from response. usage is nil");
     else
-        tell(data, plan, response);
+        metrics_tell(data, plan, response);
 }
 
 static void
@@ -95,11 +95,11 @@ ask_for_usage(const Kubelet *self, Plan *plan)
 
     if (missing != NULL) {
         plan_because(plan, "CSP-13");
-        end(self, plan, NULL, plan_internf(plan, "missing %s", missing));
+        metrics_end(self, plan, NULL, plan_internf(plan, "missing %s", missing));
         return;
     }
-    add_call(self, plan, request);
-    plan_then(plan, decide_told);
+    metrics_add_call(self, plan, request);
+    plan_then(plan, metrics_decide_told);
 }
 
 static void
@@ -111,10 +111,10 @@ decide_asked(const void *data, Plan *plan)
 
     plan_because(plan, "CSP-20");
     if (plan_has_failed(plan))
-        end(self, plan, NULL, plan_last_message(plan));
+        metrics_end(self, plan, NULL, plan_last_message(plan));
     else if (!csi_use_is_on_node(CSI_USE_STATS, response->node_capabilities))
-        end(self, plan, NULL,
-            plan_internf(plan, "metrics are not supported for %s", run->of->driver));
+        metrics_end(self, plan, NULL,
+                    plan_internf(plan, "metrics are not supported for %s", run->of->driver));
     else
         ask_for_usage(self, plan);
 }
@@ -146,12 +146,13 @@ csi_metrics_get(const Kubelet *self, Plan *plan, const CsiMetricsOf *of, CsiMetr
     plan_because(plan, "CSP-19");
     if (run->driver == NULL) {
         plan_because(plan, "REG-28");
-        end(self, plan, NULL,
-            plan_internf(plan, "driver name %s not found in the list of registered CSI drivers",
-                         of->driver));
+        metrics_end(self, plan, NULL,
+                    plan_internf(plan,
+                                 "driver name %s not found in the list of registered CSI drivers",
+                                 of->driver));
         return;
     }
-    add_call(self, plan, (CsiRequest){.method = CSI_NODE_GET_CAPABILITIES});
+    metrics_add_call(self, plan, (CsiRequest){.method = CSI_NODE_GET_CAPABILITIES});
     plan_then(plan, decide_asked);
 }
 

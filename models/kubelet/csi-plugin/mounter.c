@@ -7,7 +7,7 @@
  * A file system and a block volume go the same way, with questions in another order (CSP-2). */
 
 static void
-fail(const Kubelet *self, Plan *plan, CsiPluginEnd end, const char *text)
+mounter_fail(const Kubelet *self, Plan *plan, CsiPluginEnd end, const char *text)
 {
     csi_client_end(self, plan, end, CSI_OK, text);
 }
@@ -16,8 +16,8 @@ static void
 fail_unregistered(const Kubelet *self, Plan *plan, const char *who)
 {
     plan_because(plan, "REG-28");
-    fail(self, plan, CSI_PLUGIN_TRANSIENT,
-         csi_steps_not_registered(plan, plan_operation(plan), who));
+    mounter_fail(self, plan, CSI_PLUGIN_TRANSIENT,
+                 csi_steps_not_registered(plan, plan_operation(plan), who));
 }
 
 static gboolean
@@ -55,11 +55,11 @@ read_answers(const Kubelet *self, Plan *plan, const char *block_function)
                                 "[id=%s]: %s",
                                 block_function, operation->volume->attachment->name, text);
         plan_because(plan, "CSP-3");
-        fail(self, plan, CSI_PLUGIN_TRANSIENT, text);
+        mounter_fail(self, plan, CSI_PLUGIN_TRANSIENT, text);
         return FALSE;
     }
     if (run->question >= 0 && !csi_client_answered(self, plan)) {
-        fail(self, plan, CSI_PLUGIN_FAILED, plan_last_message(plan));
+        mounter_fail(self, plan, CSI_PLUGIN_FAILED, plan_last_message(plan));
         return FALSE;
     }
     if (run->attachment >= 0)
@@ -78,13 +78,13 @@ decide_group(const void *data, Plan *plan)
         csi_client_add_call(self, plan);
         return;
     }
-    fail(self, plan, CSI_PLUGIN_TRANSIENT,
-         plan_internf(plan,
-                      "kubernetes.io/csi: %s failed to determine if the node service has "
-                      "VOLUME_MOUNT_GROUP capability: %s",
-                      run->method == CSI_NODE_STAGE_VOLUME ? "attacher.MountDevice"
-                                                           : "mounter.SetUpAt",
-                      plan_last_message(plan)));
+    mounter_fail(self, plan, CSI_PLUGIN_TRANSIENT,
+                 plan_internf(plan,
+                              "kubernetes.io/csi: %s failed to determine if the node service has "
+                              "VOLUME_MOUNT_GROUP capability: %s",
+                              run->method == CSI_NODE_STAGE_VOLUME ? "attacher.MountDevice"
+                                                                   : "mounter.SetUpAt",
+                              plan_last_message(plan)));
 }
 
 static void
@@ -112,11 +112,12 @@ decide_stage_secret(const void *data, Plan *plan)
     if (fault == NULL)
         add_group_question(self, plan);
     else
-        fail(self, plan, CSI_PLUGIN_TRANSIENT,
-             plan_internf(plan,
-                          is_block ? "kubernetes.io/csi: failed to get NodeStageSecretRef %s/%s: %s"
-                                   : "fetching NodeStageSecretRef %s/%s failed: %s",
-                          secret->namespace, secret->name, fault));
+        mounter_fail(
+            self, plan, CSI_PLUGIN_TRANSIENT,
+            plan_internf(plan,
+                         is_block ? "kubernetes.io/csi: failed to get NodeStageSecretRef %s/%s: %s"
+                                  : "fetching NodeStageSecretRef %s/%s failed: %s",
+                         secret->namespace, secret->name, fault));
 }
 
 static void
@@ -168,12 +169,13 @@ decide_publish_secret(const void *data, Plan *plan)
     if (fault == NULL)
         add_group_question(self, plan);
     else
-        fail(self, plan, CSI_PLUGIN_TRANSIENT,
-             plan_internf(plan,
-                          is_block ? "kubernetes.io/csi: blockMapper.publishVolumeForBlock failed "
-                                     "to get NodePublishSecretRef %s/%s: %s"
-                                   : "fetching NodePublishSecretRef %s/%s failed: %s",
-                          secret->namespace, secret->name, fault));
+        mounter_fail(
+            self, plan, CSI_PLUGIN_TRANSIENT,
+            plan_internf(plan,
+                         is_block ? "kubernetes.io/csi: blockMapper.publishVolumeForBlock failed "
+                                    "to get NodePublishSecretRef %s/%s: %s"
+                                  : "fetching NodePublishSecretRef %s/%s failed: %s",
+                         secret->namespace, secret->name, fault));
 }
 
 static void
@@ -203,13 +205,13 @@ lifecycle_fault(const Kubelet *self, Plan *plan)
 
 /* mounter.SetUpAt, after the check for its client. */
 static void
-set_up(const Kubelet *self, Plan *plan)
+mounter_set_up(const Kubelet *self, Plan *plan)
 {
     const char *fault = lifecycle_fault(self, plan);
 
     if (fault != NULL) {
         plan_because(plan, "CSP-5");
-        fail(self, plan, CSI_PLUGIN_TRANSIENT, fault);
+        mounter_fail(self, plan, CSI_PLUGIN_TRANSIENT, fault);
         return;
     }
     if (operation_source(plan_operation(plan))->is_inline) { /* neither attached nor staged */
@@ -249,7 +251,7 @@ csi_mounter_publish(const Kubelet *self, Plan *plan, CsiPluginThen then)
     else if (is_block)
         map_pod_device(self, plan);
     else
-        set_up(self, plan);
+        mounter_set_up(self, plan);
 }
 
 /* ---- The way back: KVM-47, KVM-48 ---- */
@@ -275,7 +277,7 @@ decide_unstage(const void *data, Plan *plan)
     const CsiRun *run = plan_notes(plan);
 
     if (!csi_client_answered(self, plan))
-        fail(self, plan, CSI_PLUGIN_FAILED, plan_last_message(plan));
+        mounter_fail(self, plan, CSI_PLUGIN_FAILED, plan_last_message(plan));
     else if (!csi_use_is_on_node(CSI_USE_UNSTAGE, run->can))
         csi_client_end(self, plan, CSI_PLUGIN_DONE, CSI_OK, NULL);
     else
@@ -312,9 +314,10 @@ decide_expand_secret(const void *data, Plan *plan)
     if (fault == NULL)
         csi_client_add_call(self, plan);
     else
-        fail(self, plan, CSI_PLUGIN_FAILED,
-             plan_internf(plan, "expander.NodeExpand failed to get NodeExpandSecretRef %s/%s: %s",
-                          secret->namespace, secret->name, fault));
+        mounter_fail(self, plan, CSI_PLUGIN_FAILED,
+                     plan_internf(plan,
+                                  "expander.NodeExpand failed to get NodeExpandSecretRef %s/%s: %s",
+                                  secret->namespace, secret->name, fault));
 }
 
 static void
@@ -324,14 +327,15 @@ decide_expand(const void *data, Plan *plan)
     const CsiRun *run = plan_notes(plan);
 
     if (!csi_client_answered(self, plan))
-        fail(self, plan, CSI_PLUGIN_FAILED,
-             plan_internf(plan,
-                          "Expander.NodeExpand failed to check if node supports expansion : %s",
-                          plan_last_message(plan)));
+        mounter_fail(
+            self, plan, CSI_PLUGIN_FAILED,
+            plan_internf(plan,
+                         "Expander.NodeExpand failed to check if node supports expansion : %s",
+                         plan_last_message(plan)));
     else if (!csi_use_is_on_node(CSI_USE_NODE_EXPAND, run->can))
-        fail(self, plan, CSI_PLUGIN_UNSUPPORTED,
-             plan_internf(plan, "NodeExpand is not supported by the CSI driver %s",
-                          operation_source(plan_operation(plan))->driver));
+        mounter_fail(self, plan, CSI_PLUGIN_UNSUPPORTED,
+                     plan_internf(plan, "NodeExpand is not supported by the CSI driver %s",
+                                  operation_source(plan_operation(plan))->driver));
     else
         csi_client_add_secret(self, plan, decide_expand_secret);
 }
@@ -344,9 +348,10 @@ csi_mounter_expand(const Kubelet *self, Plan *plan, int64_t bytes, CsiPluginThen
     csi_client_begin(plan, CSI_NODE_EXPAND_VOLUME, then)->bytes = bytes;
     if (!is_registered(self, plan)) {
         plan_because(plan, "REG-28");
-        fail(self, plan, CSI_PLUGIN_TRANSIENT,
-             plan_internf(plan, "driver name %s not found in the list of registered CSI drivers",
-                          driver));
+        mounter_fail(self, plan, CSI_PLUGIN_TRANSIENT,
+                     plan_internf(plan,
+                                  "driver name %s not found in the list of registered CSI drivers",
+                                  driver));
         return;
     }
     csi_client_add_question(self, plan);

@@ -170,7 +170,7 @@ begin_marks(Cycle *cycle)
 }
 
 static gboolean
-mark(Cycle *cycle, int32_t domain)
+pod_topology_spread_mark(Cycle *cycle, int32_t domain)
 {
     if (cycle->marks->len <= (unsigned)domain)
         g_array_set_size(cycle->marks, (unsigned)domain + 1);
@@ -194,7 +194,7 @@ find_minimum(Cycle *cycle, SpreadState *state)
         if (!is_eligible(cycle, nodes[i], TRUE))
             continue;
         int32_t domain = node_domain(&nodes[i]->domains, state->topology);
-        n_domains += mark(cycle, domain) ? 1 : 0;
+        n_domains += pod_topology_spread_mark(cycle, domain) ? 1 : 0;
         state->min_count = MIN(state->min_count, count_in_domain(cycle, state, domain));
     }
     if (n_domains < state->min_domains)
@@ -276,7 +276,7 @@ count_domains(Cycle *cycle, const SpreadState *state)
             continue;
         n_nodes++;
         int32_t domain = state->is_hostname ? -1 : node_domain(&node->domains, state->topology);
-        if (domain >= 0 && mark(cycle, domain))
+        if (domain >= 0 && pod_topology_spread_mark(cycle, domain))
             n_domains++;
     }
     return state->is_hostname ? n_nodes : n_domains;

@@ -73,7 +73,7 @@ check_facts(const Cycle *cycle, const CycleClaim *claim, const Claim *stored)
 
 /* VB-13: reads the informer, as the lister of Kubernetes (VB-S7). */
 static Verdict
-check_claim(Cycle *cycle, const CycleClaim *claim)
+volume_binding_check_claim(Cycle *cycle, const CycleClaim *claim)
 {
     const Claim *stored = CLAIM_CONST(informer_get(cycle->view->claims, claim->key));
     uint32_t facts = check_facts(cycle, claim, stored);
@@ -267,7 +267,7 @@ is_met_anywhere(const CycleClaim *claim)
 /* ---- What can be said of all nodes at once ---- */
 
 static LabelIndex *
-labels_of(const Cycle *cycle)
+volume_binding_labels_of(const Cycle *cycle)
 {
     return scheduler_cache_labels(cycle->view->cache);
 }
@@ -290,7 +290,7 @@ offer_to_nodes(Cycle *cycle, const CycleClaim *claim, unsigned candidate)
     unsigned end = n_nodes(cycle);
 
     node_set_init(&cycle->set, end);
-    if (!label_index_add(labels_of(cycle), volume->node_affinity, &cycle->set))
+    if (!label_index_add(volume_binding_labels_of(cycle), volume->node_affinity, &cycle->set))
         return FALSE;
     node_set_subtract(&cycle->set, &cycle->covered);
     node_set_unite(&cycle->covered, &cycle->set);
@@ -357,7 +357,8 @@ narrow_to_bound(Cycle *cycle)
         if (claim->bound == NULL || reached == NULL)
             return FALSE;
         node_set_init(&cycle->set, n_nodes(cycle));
-        if (!label_index_add(labels_of(cycle), volume_node_affinity(claim->bound), &cycle->set))
+        if (!label_index_add(volume_binding_labels_of(cycle), volume_node_affinity(claim->bound),
+                             &cycle->set))
             return FALSE;
         node_set_intersect(reached, &cycle->set);
     }
@@ -393,8 +394,8 @@ narrow_to_provisionable(Cycle *cycle, const CycleClaim *claim)
     if (!can_provision(claim->class) ||
         (claim->class->allowed_topologies != NULL && claim->class->allowed_topologies->n_terms > 0))
         node_set_subtract(allowed, allowed);
-    if (can_provision(claim->class) &&
-        !label_index_add(labels_of(cycle), claim->class->allowed_topologies, allowed))
+    if (can_provision(claim->class) && !label_index_add(volume_binding_labels_of(cycle),
+                                                        claim->class->allowed_topologies, allowed))
         return FALSE;
     if (!claim->checks_capacity)
         return TRUE;
@@ -408,7 +409,7 @@ narrow_to_provisionable(Cycle *cycle, const CycleClaim *claim)
     for (unsigned i = 0; i < n; i++) {
         const StorageCapacity *capacity = STORAGE_CAPACITY(capacities[i]);
         if (storage_capacity_limit(capacity) >= claim->claim->request_bytes &&
-            !label_index_add_labels(labels_of(cycle), capacity->topology, roomy))
+            !label_index_add_labels(volume_binding_labels_of(cycle), capacity->topology, roomy))
             return FALSE;
     }
     return TRUE;
@@ -534,7 +535,8 @@ volume_binding_pre_filter(Cycle *cycle)
     if (cycle->claims->len == 0) /* VB-12 */
         return VERDICT_SKIP;
     for (unsigned i = 0; i < cycle->claims->len; i++) {
-        Verdict verdict = check_claim(cycle, &g_array_index(cycle->claims, CycleClaim, i));
+        Verdict verdict =
+            volume_binding_check_claim(cycle, &g_array_index(cycle->claims, CycleClaim, i));
         if (verdict != VERDICT_OK)
             return verdict;
     }
@@ -652,7 +654,7 @@ check_provisioning(const Cycle *cycle, const CycleClaim *claim, const NodeInfo *
 }
 
 static void
-choose(Cycle *cycle, const CycleClaim *claim, const Object *chosen)
+plugins_volume_binding_choose(Cycle *cycle, const CycleClaim *claim, const Object *chosen)
 {
     VolumeChoice choice = {.claim = claim->key, .chosen = chosen};
 
@@ -681,7 +683,7 @@ match_claims(Cycle *cycle, const NodeInfo *node)
         if (volume == NULL)
             continue;
         g_ptr_array_add(cycle->taken, (void *)volume->meta.key);
-        choose(cycle, claim, &volume->meta);
+        plugins_volume_binding_choose(cycle, claim, &volume->meta);
     }
     return 0;
 }
@@ -708,7 +710,7 @@ provision_claims(Cycle *cycle, const NodeInfo *node)
         if (conflicts != 0)
             return conflicts;
         if (!claim->is_bound && claim->selected_node != NULL)
-            choose(cycle, claim, &claim->claim->meta);
+            plugins_volume_binding_choose(cycle, claim, &claim->claim->meta);
     }
     for (unsigned k = 0; k < cycle->by_size->len; k++) {
         const CycleClaim *claim =
@@ -718,7 +720,7 @@ provision_claims(Cycle *cycle, const NodeInfo *node)
         Conflicts conflicts = check_provisioning(cycle, claim, node);
         if (conflicts != 0)
             return conflicts;
-        choose(cycle, claim, &claim->claim->meta);
+        plugins_volume_binding_choose(cycle, claim, &claim->claim->meta);
     }
     return 0;
 }

@@ -51,7 +51,7 @@ limited_of(Cycle *cycle, const char *name)
 
 /* VF-6: a volume that several of the pod's volumes name counts once. */
 static void
-count_volume(Cycle *cycle, VolumeName name, gboolean is_shared)
+volume_limits_count_volume(Cycle *cycle, VolumeName name, gboolean is_shared)
 {
     for (unsigned i = 0; i < cycle->names->len; i++)
         if (volume_name_equal(g_array_index(cycle->names, VolumeName, i), name))
@@ -74,7 +74,7 @@ count_inline(Cycle *cycle)
         const VolumeName name = volume_name_of_source(source);
         can_migrate |= source->in_tree != NULL;
         if (name.driver != NULL)
-            count_volume(cycle, name, TRUE);
+            volume_limits_count_volume(cycle, name, TRUE);
     }
     return can_migrate;
 }
@@ -105,8 +105,8 @@ volume_limits_pre_filter(Cycle *cycle)
         const CycleClaim *claim = &g_array_index(cycle->claims, CycleClaim, i);
         const VolumeName name = volume_name_of_claim(&sources, claim->key);
         if (name.driver != NULL)
-            count_volume(cycle, name,
-                         scheduler_cache_claim_users(cycle->view->cache, claim->key) > 0);
+            volume_limits_count_volume(
+                cycle, name, scheduler_cache_claim_users(cycle->view->cache, claim->key) > 0);
     }
     gboolean can_migrate = count_inline(cycle);
     cycle->unknown_volume = find_unknown_volume(cycle);

@@ -36,7 +36,7 @@ static const struct {
 };
 
 static void
-set_text(json_t *options, const char *key, const char *value)
+calls_set_text(json_t *options, const char *key, const char *value)
 {
     json_object_set_new(options, key, json_string(value == NULL ? "" : value));
 }
@@ -46,9 +46,9 @@ flex_options(const FlexTarget *target)
 {
     json_t *options = json_object();
 
-    set_text(options, OPTION "fsType", target->fs_type);
-    set_text(options, OPTION "readwrite", target->read_only ? "ro" : "rw");
-    set_text(options, OPTION "pvOrVolumeName", target->name);
+    calls_set_text(options, OPTION "fsType", target->fs_type);
+    calls_set_text(options, OPTION "readwrite", target->read_only ? "ro" : "rw");
+    calls_set_text(options, OPTION "pvOrVolumeName", target->name);
     json_object_update(options, (json_t *)target->options);
     return options;
 }
@@ -63,14 +63,14 @@ options_of_pod(const FlexTarget *target)
     json_t *value;
 
     if (pod != NULL) {
-        set_text(options, OPTION "pod.name", pod->name);
-        set_text(options, OPTION "pod.namespace", pod->namespace);
-        set_text(options, OPTION "pod.uid", pod->uid);
-        set_text(options, OPTION "serviceAccount.name", pod->service_account);
+        calls_set_text(options, OPTION "pod.name", pod->name);
+        calls_set_text(options, OPTION "pod.namespace", pod->namespace);
+        calls_set_text(options, OPTION "pod.uid", pod->uid);
+        calls_set_text(options, OPTION "serviceAccount.name", pod->service_account);
     }
     if (target->fs_group != NULL) {
         g_autofree char *group = g_strdup_printf("%" G_GINT64_FORMAT, *target->fs_group);
-        set_text(options, OPTION "mounterArgs.FsGroup", group);
+        calls_set_text(options, OPTION "mounterArgs.FsGroup", group);
     }
     json_object_foreach((json_t *)target->secrets, key, value) /* only read */
     {

@@ -37,7 +37,7 @@ typedef struct {
 } CronSync;
 
 static void
-sync_clear(void *data)
+cron_job_sync_clear(void *data)
 {
     CronSync *sync = data;
 
@@ -129,7 +129,7 @@ status_free(void *data)
 }
 
 static gboolean
-edit_status(Object *object, const void *arg)
+cron_job_edit_status(Object *object, const void *arg)
 {
     const CronStatus *status = arg;
     CronJob *cron = CRON_JOB(object);
@@ -155,7 +155,7 @@ decide_fault(const void *data, Plan *plan)
 
 /* CRJ-12. @again: whether the CronJob is looked at at its next time. */
 static void
-plan_end(const CronJobController *self, Plan *plan, CronSync *sync, gboolean again)
+cron_job_plan_end(const CronJobController *self, Plan *plan, CronSync *sync, gboolean again)
 {
     CronSchedule schedule = schedule_of(sync->cron);
     CronStatus *status = g_new(CronStatus, 1);
@@ -168,12 +168,12 @@ plan_end(const CronJobController *self, Plan *plan, CronSync *sync, gboolean aga
     plan_own(plan, status, status_free);
     plan_because(plan, "CRJ-12");
     if (sync->is_changed)
-        plan_update_status(plan, &sync->cron->meta, edit_status, status, PLAN_STOP);
+        plan_update_status(plan, &sync->cron->meta, cron_job_edit_status, status, PLAN_STOP);
     if (sync->fault != NULL) {
         plan_then(plan, decide_fault);
         return;
     }
-    edit_status(changed, status);
+    cron_job_edit_status(changed, status);
     wait = cron_job_wait(CRON_JOB_CONST(changed), &schedule, starts(self), plan_now(plan));
     if (again && wait != SIM_TIME_MAX)
         plan_requeue_after(plan, wait);
@@ -183,7 +183,7 @@ static void
 plan_fault(const CronJobController *self, Plan *plan, CronSync *sync, const char *message)
 {
     sync->fault = message;
-    plan_end(self, plan, sync, FALSE);
+    cron_job_plan_end(self, plan, sync, FALSE);
 }
 
 /* ---- The Job that is due ---- */
@@ -199,11 +199,11 @@ decide_existing(const void *data, Plan *plan)
         return;
     }
     if (!object_is_controlled_by(job, &sync->cron->meta) || find_active(sync, job->uid) >= 0) {
-        plan_end(data, plan, sync, FALSE);
+        cron_job_plan_end(data, plan, sync, FALSE);
         return;
     }
     add_active(plan, sync, job);
-    plan_end(data, plan, sync, TRUE);
+    cron_job_plan_end(data, plan, sync, TRUE);
 }
 
 static void
@@ -230,7 +230,7 @@ decide_created(const void *data, Plan *plan)
     plan_event(plan, &sync->cron->meta, "Normal", "SuccessfulCreate", "Created job %s",
                object_name(job));
     add_active(plan, sync, job);
-    plan_end(data, plan, sync, TRUE);
+    cron_job_plan_end(data, plan, sync, TRUE);
 }
 
 /* RFC 3339 by the clock of spec.timeZone: "2026-01-01T02:30:00+01:00" */
@@ -410,22 +410,22 @@ decide_due(const void *data, Plan *plan)
     plan_because(plan, rule->id);
     switch ((CronAction)rule->then) {
     case CRON_LEAVE:
-        plan_end(self, plan, sync, FALSE);
+        cron_job_plan_end(self, plan, sync, FALSE);
         return;
     case CRON_NEXT:
-        plan_end(self, plan, sync, TRUE);
+        cron_job_plan_end(self, plan, sync, TRUE);
         return;
     case CRON_MISS:
         plan_event(plan, &sync->cron->meta, "Warning", "MissSchedule",
                    "Missed scheduled time to start a job: %s",
                    rfc1123(plan, starts(self), sync->due));
-        plan_end(self, plan, sync, TRUE);
+        cron_job_plan_end(self, plan, sync, TRUE);
         return;
     case CRON_BUSY:
         plan_event(plan, &sync->cron->meta, "Normal", "JobAlreadyActive",
                    "Not starting job because prior execution is running and concurrency policy is "
                    "Forbid");
-        plan_end(self, plan, sync, TRUE);
+        cron_job_plan_end(self, plan, sync, TRUE);
         return;
     case CRON_REPLACE_JOBS:
         cron_active_split(sync->active->pdata[0], &name);
@@ -629,7 +629,7 @@ decide_cleaned(const void *data, Plan *plan)
 }
 
 static int
-compare_names(const void *a, const void *b)
+cron_job_compare_names(const void *a, const void *b)
 {
     return strcmp(object_name(*(const Object *const *)a), object_name(*(const Object *const *)b));
 }
@@ -643,14 +643,14 @@ decide_cron_job(const void *data, Plan *plan)
 
     if (cron == NULL)
         return;
-    CronSync *sync = plan_new_notes(plan, CronSync, sync_clear);
+    CronSync *sync = plan_new_notes(plan, CronSync, cron_job_sync_clear);
     const Object *const *jobs = informer_index_get(self->jobs_by_controller, cron->key, &n);
     sync->jobs = g_ptr_array_new();
     sync->active = g_ptr_array_new();
     sync->asked = g_ptr_array_new();
     for (unsigned i = 0; i < n; i++)
         g_ptr_array_add(sync->jobs, (Object *)plan_keep(plan, jobs[i]));
-    g_ptr_array_sort(sync->jobs, compare_names);
+    g_ptr_array_sort(sync->jobs, cron_job_compare_names);
     take_status(plan, sync, CRON_JOB_CONST(cron));
     plan_because(plan, "CRJ-1");
     delete_oldest(self, plan, sync, TRUE, sync->cron->successful_limit);

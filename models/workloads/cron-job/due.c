@@ -16,11 +16,11 @@ typedef struct {
 /* mostRecentScheduleTime(). If several times have passed, their number is estimated by the distance
  * of the first two. @deadline: startingDeadlineSeconds counts. */
 static Missed
-look(const CronJob *self,
-     const CronSchedule *schedule,
-     SimTime start,
-     SimTime now,
-     gboolean deadline)
+due_look(const CronJob *self,
+         const CronSchedule *schedule,
+         SimTime start,
+         SimTime now,
+         gboolean deadline)
 {
     Missed found = {.since = self->scheduled_at != TIME_UNSET ? self->scheduled_at
                                                               : self->meta.created_at,
@@ -52,7 +52,7 @@ cron_job_due(const CronJob *self,
              SimTime now,
              gboolean *is_many)
 {
-    Missed found = look(self, schedule, start, now, TRUE);
+    Missed found = due_look(self, schedule, start, now, TRUE);
 
     *is_many = found.n_missed > MANY_MISSED;
     return found.latest;
@@ -61,7 +61,7 @@ cron_job_due(const CronJob *self,
 SimTime
 cron_job_wait(const CronJob *self, const CronSchedule *schedule, SimTime start, SimTime now)
 {
-    Missed found = look(self, schedule, start, now, FALSE);
+    Missed found = due_look(self, schedule, start, now, FALSE);
     SimTime from = found.latest != TIME_UNSET ? found.latest
                    : found.n_missed > 0       ? now
                                               : found.since;

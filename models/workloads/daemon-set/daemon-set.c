@@ -27,7 +27,7 @@ set_changed(void *data, const Object *before, const Object *after)
 }
 
 static void
-sync_clear(void *data)
+daemon_set_sync_clear(void *data)
 {
     DaemonSync *sync = data;
 
@@ -53,7 +53,7 @@ fits_alike(const DaemonSetController *self, const DaemonSet *set, const Node *a,
 /* DS-12: wakes the sets for which the node fits differently than before. A node that is gone needs
  * no handler: the ends of its pods wake their sets. */
 static void
-node_changed(void *data, const Object *before, const Object *after)
+daemon_set_node_changed(void *data, const Object *before, const Object *after)
 {
     DaemonSetController *self = data;
     InformerIter iter;
@@ -88,7 +88,7 @@ note_failure(DaemonState *state, const char *node, int32_t generation, SimTime n
 }
 
 static void
-apply_change(void *data, const PlanChange *change)
+daemon_set_apply_change(void *data, const PlanChange *change)
 {
     DaemonSetController *self = data;
     DaemonState *state = g_hash_table_lookup(self->head.states, change->key);
@@ -181,7 +181,7 @@ decide_set(const void *data, Plan *plan)
 
     if (set == NULL || object_is_deleted(set))
         return;
-    DaemonSync *sync = plan_new_notes(plan, DaemonSync, sync_clear);
+    DaemonSync *sync = plan_new_notes(plan, DaemonSync, daemon_set_sync_clear);
     sync->set = DAEMON_SET_CONST(object_ref(set));
     sync->tolerations = daemon_tolerations(sync->set, self->head.base.strings);
     daemon_find_revision(self, sync);
@@ -198,7 +198,7 @@ decide_set(const void *data, Plan *plan)
 static const ComponentPart parts[] = {
     HAS_OWNERS(KIND_DAEMON_SET, set_changed, set_state_free),
     HAS_OWNED_PODS(owned_pod_changed),
-    HAS_INFORMER(nodes, KIND_NODE, .changed = node_changed),
+    HAS_INFORMER(nodes, KIND_NODE, .changed = daemon_set_node_changed),
     HAS_REVISIONS(revisions),
     HAS_WORKERS(head.workers, "daemonset", decide_set, KCM_SYNCS(KIND_DAEMON_SET)),
 };
@@ -207,6 +207,6 @@ const ModelClass daemon_set_controller_class = {
     KCM_MODEL("daemonset-controller"),
     .event_source = "daemonset-controller",
     PARTS(parts),
-    .apply_change = apply_change,
+    .apply_change = daemon_set_apply_change,
     .rule_tables = RULE_TABLES(&daemon_fit_rules, &daemon_pod_rules, &daemon_update_rules),
 };

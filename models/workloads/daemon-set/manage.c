@@ -20,7 +20,7 @@ typedef enum {
     POD_DELETE_SUCCEEDED, /* with an Event */
     POD_DELETE_FAILED,    /* with an Event */
     POD_WAIT,             /* until the back-off is over */
-} PodAction;
+} ManagePodAction;
 
 /* A pod on a node. A pod that is being deleted holds the node's place until it is gone. */
 static const Rule pod_table[] = {
@@ -100,7 +100,7 @@ plan_pod(const DaemonSetController *self,
 {
     const Rule *rule = rules_find(&daemon_pod_rules, facts, NULL);
 
-    switch ((PodAction)rule->then) {
+    switch ((ManagePodAction)rule->then) {
     case POD_KEEP:
         return FALSE;
     case POD_DELETE:

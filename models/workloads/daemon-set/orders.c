@@ -11,10 +11,10 @@ typedef struct {
     PodOrder base;
     const DaemonSync *sync;
     const char *node; /* for which the pod is made; NULL: it is deleted */
-} Item;
+} OrdersItem;
 
 static Object *
-daemon_pod_new(const DaemonSetController *self, const Item *item)
+daemon_pod_new(const DaemonSetController *self, const OrdersItem *item)
 {
     const DaemonSet *set = DAEMON_SET_CONST(item->base.owner);
     Object *object =
@@ -35,7 +35,7 @@ daemon_pod_new(const DaemonSetController *self, const Item *item)
 static void
 decide_item(const void *data, Plan *plan)
 {
-    const Item *item = plan_operation(plan);
+    const OrdersItem *item = plan_operation(plan);
 
     plan_because(plan, item->sync->rule);
     if (item->base.is_creation)
@@ -47,13 +47,13 @@ decide_item(const void *data, Plan *plan)
 
 /* @node: NULL: the pod is deleted */
 static void
-add_start(const DaemonSetController *self,
-          GArray *starts,
-          const DaemonSync *sync,
-          ObjectKey *pod,
-          const char *node)
+orders_add_start(const DaemonSetController *self,
+                 GArray *starts,
+                 const DaemonSync *sync,
+                 ObjectKey *pod,
+                 const char *node)
 {
-    Item item = {
+    OrdersItem item = {
         .base = {&sync->set->meta, pod, node != NULL, TRUE},
         .sync = sync,
         .node = node,
@@ -82,7 +82,7 @@ plan_deletions(const DaemonSetController *self, Plan *plan, DaemonSync *sync)
         return;
     }
     for (unsigned i = 0; i < sync->deletes->len; i++)
-        add_start(self, starts, sync, sync->deletes->pdata[i], NULL);
+        orders_add_start(self, starts, sync, sync->deletes->pdata[i], NULL);
     plan_because(plan, "WL-4");
     pod_orders_plan_at_once(plan, starts);
     plan_then(plan, decide_after_deletions);
@@ -109,9 +109,9 @@ plan_creations(const DaemonSetController *self,
     const Object *set = &sync->set->meta;
 
     for (unsigned i = 0; i < sync->wanting->len; i++)
-        add_start(self, starts, sync,
-                  generated_pod_key(&self->head.base, set, state->base.n_names + i),
-                  sync->wanting->pdata[i]);
+        orders_add_start(self, starts, sync,
+                         generated_pod_key(&self->head.base, set, state->base.n_names + i),
+                         sync->wanting->pdata[i]);
     sync->orders = pod_orders_plan_slowly(plan, starts);
     plan_then(plan, decide_after_creations);
 }

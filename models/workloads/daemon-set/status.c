@@ -4,7 +4,7 @@
 /* The status of a DaemonSet: updateDaemonSetStatus() of daemon_controller.go. */
 
 static gboolean
-edit_status(Object *object, const void *data)
+status_edit_status(Object *object, const void *data)
 {
     const DaemonStatus *status = data;
     DaemonSet *set = DAEMON_SET(object);
@@ -67,7 +67,7 @@ daemon_decide_status(const void *data, Plan *plan)
     DaemonSync *sync = plan_notes(plan);
 
     count_status(data, sync, plan_now(plan));
-    sync->write = (StatusWrite){edit_status, &sync->status, PLAN_STOP, decide_end_of_sync};
+    sync->write = (StatusWrite){status_edit_status, &sync->status, PLAN_STOP, decide_end_of_sync};
     plan_because(plan, "DS-40");
     status_write_plan(&sync->write, plan, &sync->set->meta);
 }

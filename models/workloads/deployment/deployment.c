@@ -9,7 +9,7 @@
 #define RETRIES_MAX 15 /* WL-74 */
 
 static void
-sync_clear(void *data)
+deployment_sync_clear(void *data)
 {
     DeploymentSync *sync = data;
 
@@ -40,7 +40,7 @@ set_changed(void *data, const Object *before, const Object *after)
 
 /* WL-73: a Recreate goes on when the last pod of all sets is gone. */
 static void
-pod_changed(void *data, const Object *before, const Object *after)
+deployment_pod_changed(void *data, const Object *before, const Object *after)
 {
     DeploymentController *self = data;
     const ObjectKey *key = after != NULL ? NULL : controller_of_kind(before, KIND_REPLICA_SET);
@@ -152,7 +152,7 @@ decide_deployment(const void *data, Plan *plan)
 
     if (deployment == NULL)
         return;
-    DeploymentSync *sync = plan_new_notes(plan, DeploymentSync, sync_clear);
+    DeploymentSync *sync = plan_new_notes(plan, DeploymentSync, deployment_sync_clear);
     sync_begin(self, sync, deployment);
     if (claimed_is_settled(&sync->claimed)) {
         decide_owned(data, plan);
@@ -173,7 +173,7 @@ static const ComponentPart parts[] = {
     HAS_INFORMER(pods,
                  KIND_POD,
                  WITH_INDEX(pods_by_controller, index_by_controller),
-                 .changed = pod_changed),
+                 .changed = deployment_pod_changed),
     HAS_INFORMER(sets, KIND_REPLICA_SET, WITH_INDEX(orphan_sets, index_orphans)),
     HAS_WORKERS(workers,
                 "deployment",

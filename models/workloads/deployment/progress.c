@@ -6,12 +6,12 @@
 typedef struct {
     DeploymentStatus status;
     StringPair revision; /* the annotation; no value: it stays as it is */
-} StatusEdit;
+} ProgressStatusEdit;
 
 static gboolean
-edit_status(Object *object, const void *data)
+progress_edit_status(Object *object, const void *data)
 {
-    const StatusEdit *edit = data;
+    const ProgressStatusEdit *edit = data;
 
     deployment_status_put(&edit->status, DEPLOYMENT(object));
     if (edit->revision.value != NULL)
@@ -22,21 +22,21 @@ edit_status(Object *object, const void *data)
 void
 deployment_plan_status(Plan *plan, const DeploymentSync *sync, const DeploymentStatus *status)
 {
-    StatusEdit *edit = plan_new_arg(plan, StatusEdit);
+    ProgressStatusEdit *edit = plan_new_arg(plan, ProgressStatusEdit);
 
-    *edit = (StatusEdit){
+    *edit = (ProgressStatusEdit){
         *status, {plan_internf(plan, ANNOTATION_REVISION), sync->revision}
     };
-    plan_update_status(plan, &sync->deployment->meta, edit_status, edit, PLAN_STOP);
+    plan_update_status(plan, &sync->deployment->meta, progress_edit_status, edit, PLAN_STOP);
 }
 
 void
 deployment_plan_failure(Plan *plan, const DeploymentSync *sync)
 {
-    StatusEdit *edit = plan_new_arg(plan, StatusEdit);
+    ProgressStatusEdit *edit = plan_new_arg(plan, ProgressStatusEdit);
 
     edit->status = sync->status;
-    plan_update_status(plan, &sync->deployment->meta, edit_status, edit, PLAN_GO_ON);
+    plan_update_status(plan, &sync->deployment->meta, progress_edit_status, edit, PLAN_GO_ON);
 }
 
 static WorkloadCondition

@@ -26,7 +26,7 @@ typedef struct {
 /* ---- Handlers ---- */
 
 static void
-pod_changed(void *data, const Object *before, const Object *after)
+disruption_pod_changed(void *data, const Object *before, const Object *after)
 {
     DisruptionController *self = data;
 
@@ -133,7 +133,7 @@ typedef enum {
     COUNT_NOT,
     COUNT_HEALTHY,
     COUNT_DISRUPTED,
-} CountAction;
+} DisruptionCountAction;
 
 static const Rule count_table[] = {
     {"WL-114", GOING,                     0,                       COUNT_NOT      },
@@ -180,7 +180,7 @@ count_healthy(const DisruptionBudget *budget,
         const char *evicted_at = string_map_get(budget->disrupted, name);
         unsigned facts = count_facts(evicted_at, pod, start, now, &expires_at);
         StringMap *before = status->disrupted;
-        switch ((CountAction)rules_find(&count_rules, facts, NULL)->then) {
+        switch ((DisruptionCountAction)rules_find(&count_rules, facts, NULL)->then) {
         case COUNT_NOT:
             break;
         case COUNT_HEALTHY:
@@ -197,7 +197,7 @@ count_healthy(const DisruptionBudget *budget,
 }
 
 static gboolean
-edit_status(Object *object, const void *data)
+disruption_edit_status(Object *object, const void *data)
 {
     const BudgetStatus *status = data;
     DisruptionBudget *budget = DISRUPTION_BUDGET(object);
@@ -257,13 +257,13 @@ decide_budget(const void *data, Plan *plan)
     plan_because(plan, "WL-114");
     if (pods->len == 0)
         plan_event(plan, &budget->meta, "Normal", "NoPods", "No matching pods found");
-    plan_update_status(plan, &budget->meta, edit_status, status, PLAN_STOP);
+    plan_update_status(plan, &budget->meta, disruption_edit_status, status, PLAN_STOP);
     if (recheck != TIME_UNSET)
         plan_requeue_after(plan, recheck - status->now);
 }
 
 static void
-filled(void *data)
+disruption_filled(void *data)
 {
     DisruptionController *self = data;
 
@@ -275,14 +275,11 @@ filled(void *data)
 #define SELF DisruptionController
 static const ComponentPart parts[] = {
     HAS_INFORMER(budgets, KIND_DISRUPTION_BUDGET, WAKES(workers)),
-    HAS_INFORMER(pods, KIND_POD, .changed = pod_changed),
+    HAS_INFORMER(pods, KIND_POD, .changed = disruption_pod_changed),
     HAS_WORKERS(workers, "disruption", decide_budget, .n_workers = 1),
 };
 
 const ModelClass disruption_controller_class = {
-    KCM_MODEL("disruption-controller"),
-    .event_source = "controllermanager",
-    PARTS(parts),
-    .filled = filled,
-    .rule_tables = RULE_TABLES(&count_rules),
+    KCM_MODEL("disruption-controller"), .event_source = "controllermanager",      PARTS(parts),
+    .filled = disruption_filled,        .rule_tables = RULE_TABLES(&count_rules),
 };

@@ -148,7 +148,7 @@ own_pod_changed(const JobController *self, const Job *job, const Object *before,
 }
 
 static void
-pod_changed(void *data, const Object *before, const Object *after)
+job_pod_changed(void *data, const Object *before, const Object *after)
 {
     JobController *self = data;
 
@@ -175,7 +175,7 @@ pod_changed(void *data, const Object *before, const Object *after)
 /* ---- Private state ---- */
 
 static void
-apply_change(void *data, const PlanChange *change)
+job_apply_change(void *data, const PlanChange *change)
 {
     JobController *self = data;
     JobState *state = g_hash_table_lookup(self->head.states, change->key);
@@ -260,7 +260,7 @@ static const ComponentPart parts[] = {
     HAS_TEXT(finalizer, FINALIZER_JOB_TRACKING),
     HAS_TEXT(index_key, INDEX_OF_JOB),
     HAS_OWNERS(KIND_JOB, job_changed, job_state_free),
-    HAS_OWNED_PODS(pod_changed),
+    HAS_OWNED_PODS(job_pod_changed),
     HAS_WORKERS(head.workers, "job", job_sync_decide, KCM_SYNCS(KIND_JOB), .limit = RATE_LIMIT),
     HAS_WORKERS(
         orphan_workers, "job_orphan_pod", decide_orphan, .n_workers = 1, .limit = RATE_LIMIT),
@@ -270,7 +270,7 @@ const ModelClass job_controller_class = {
     KCM_MODEL("job-controller"),
     .event_source = "job-controller",
     PARTS(parts),
-    .apply_change = apply_change,
+    .apply_change = job_apply_change,
     .rule_tables = RULE_TABLES(
         &job_end_rules, &job_manage_rules, &job_index_rules, &job_count_rules, &job_orphan_rules),
 };

@@ -154,7 +154,7 @@ typedef enum {
     VERDICT_TOO_MANY,
     VERDICT_ALL_ENDED,
     VERDICT_SATISFIED,
-} Verdict;
+} StandingVerdict;
 
 /* In the order of Verdict. NULL: it depends on the Job */
 /* clang-format off */
@@ -248,7 +248,7 @@ look_at_end(const JobController *self, JobSync *sync, SimTime now)
 
     if ((facts & (BROKEN | OVERDUE)) == 0)
         sync->again_at = MIN(sync->again_at, deadline(sync));
-    Verdict verdict = (Verdict)rules_find(&job_end_rules, facts, NULL)->then;
+    StandingVerdict verdict = (StandingVerdict)rules_find(&job_end_rules, facts, NULL)->then;
     const WorkloadCondition *said = verdict == VERDICT_SUCCESS_SAID   ? &job->success_met
                                     : verdict == VERDICT_FAILURE_SAID ? &job->failure_target
                                                                       : NULL;

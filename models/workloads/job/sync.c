@@ -18,7 +18,7 @@ typedef struct {
     gboolean releases;   /* the pod loses its finalizer */
     gboolean deletes;
     int32_t index; /* completion index of a new pod; -1: none */
-} Item;
+} SyncItem;
 
 /* ---- One pod ---- */
 
@@ -43,7 +43,7 @@ decide_after_release(const void *data, Plan *plan)
 /* WL-84. A pod of an Indexed Job has its index in its name, an annotation, a label and its
  * hostname. */
 static Object *
-new_pod(const JobController *self, const Item *item)
+sync_new_pod(const JobController *self, const SyncItem *item)
 {
     const Object *job = item->base.owner;
     Object *pod =
@@ -66,11 +66,11 @@ static void
 decide_item(const void *data, Plan *plan)
 {
     const JobController *self = data;
-    const Item *item = plan_operation(plan);
+    const SyncItem *item = plan_operation(plan);
 
     if (item->base.is_creation) {
         plan_because(plan, "WL-82");
-        plan_create(plan, new_pod(self, item), PLAN_DECIDE);
+        plan_create(plan, sync_new_pod(self, item), PLAN_DECIDE);
     }
     if (item->releases) {
         plan_because(plan, "WL-84");
@@ -86,7 +86,7 @@ decide_item(const void *data, Plan *plan)
 
 /* @given: without the members that follow from @sync */
 static void
-add_start(const JobController *self, GArray *starts, const JobSync *sync, Item given)
+sync_add_start(const JobController *self, GArray *starts, const JobSync *sync, SyncItem given)
 {
 
     given.sync = sync;
@@ -106,12 +106,12 @@ job_plan_pods(const JobController *self,
 
     for (unsigned i = 0; i < pods->len; i++) {
         const Pod *pod = pods->pdata[i];
-        Item item = {
+        SyncItem item = {
             .base = {.pod = (ObjectKey *)pod->meta.key, .is_expected = release},
             .releases = !delete || (release && object_has_finalizer(&pod->meta, self->finalizer)),
             .deletes = delete,
         };
-        add_start(self, starts, sync, item);
+        sync_add_start(self, starts, sync, item);
     }
     sync->orders = pod_orders_plan_at_once(plan, starts);
     sync->ordered = pods;
@@ -149,7 +149,7 @@ decide_after_end(const void *data, Plan *plan)
 }
 
 static void
-plan_end(const JobController *self, Plan *plan, JobSync *sync)
+sync_plan_end(const JobController *self, Plan *plan, JobSync *sync)
 {
     if (!sync->expectations_met)
         sync->end = JOB_GOES_ON;
@@ -270,11 +270,11 @@ plan_creations(
     for (unsigned i = 0; i < n; i++) {
         int32_t index = indexes == NULL ? -1 : g_array_index(indexes, int32_t, i);
         ObjectKey *key = new_pod_key(self, &sync->job->meta, state->base.n_names + i, index);
-        Item item = {
+        SyncItem item = {
             .base = {.pod = key, .is_creation = TRUE, .is_expected = TRUE},
               .index = index
         };
-        add_start(self, starts, sync, item);
+        sync_add_start(self, starts, sync, item);
     }
     sync->orders = pod_orders_plan_slowly(plan, starts);
     plan_then(plan, decide_after_creations);
@@ -443,7 +443,7 @@ typedef enum {
     MANAGE_DELETE, /* the surplus is */
     MANAGE_CREATE,
     MANAGE_NOTHING,
-} ManageAction;
+} SyncManageAction;
 
 static const Rule manage_table[] = {
     {"WL-89", ENDS,             0,                                              MANAGE_END    },
@@ -475,9 +475,9 @@ plan_manage(const JobController *self, Plan *plan, JobSync *sync, unsigned facts
         if (!sync->job->suspend)
             g_ptr_array_set_size(extra, (int)MIN(extra->len, BURST_MAX));
     }
-    switch ((ManageAction)rules_find(&job_manage_rules, facts, NULL)->then) {
+    switch ((SyncManageAction)rules_find(&job_manage_rules, facts, NULL)->then) {
     case MANAGE_END:
-        plan_end(self, plan, sync);
+        sync_plan_end(self, plan, sync);
         return;
     case MANAGE_DELETE:
         plan_deletions(self, plan, sync, extra);
@@ -514,7 +514,7 @@ decide_pods(const void *data, Plan *plan)
 }
 
 static void
-sync_clear(void *data)
+sync_sync_clear(void *data)
 {
     JobSync *sync = data;
 
@@ -539,7 +539,7 @@ job_sync_decide(const void *data, Plan *plan)
     /* JOB-4 */
     if (job == NULL || job_is_managed_elsewhere(JOB_CONST(job)) || job_is_finished(JOB_CONST(job)))
         return;
-    JobSync *sync = plan_new_notes(plan, JobSync, sync_clear);
+    JobSync *sync = plan_new_notes(plan, JobSync, sync_sync_clear);
     sync->job = JOB_CONST(object_ref(job));
     claimed_look(&sync->claimed, &(ClaimOptions){
                                      .owner = job,

@@ -27,7 +27,7 @@ take_list(StringList **field, const StringList *value)
 }
 
 static gboolean
-edit_status(Object *object, const void *data)
+tracking_edit_status(Object *object, const void *data)
 {
     const JobStatus *status = data;
     g_autoptr(Object) before = object_edit(object);
@@ -198,7 +198,7 @@ typedef enum {
     COUNT_INDEX,    /* the same, and the status gets its index */
     COUNT_SUCCESS,  /* the status names it first */
     COUNT_FAILURE,
-} CountAction;
+} TrackingCountAction;
 
 /* A pod that has its finalizer. */
 static const Rule count_table[] = {
@@ -251,7 +251,7 @@ name_pod(const JobController *self, JobSync *sync, const Pod *pod)
     const char *uid = pod_uid(self, pod);
     unsigned facts = count_facts(sync, pod, uid);
 
-    switch ((CountAction)rules_find(&job_count_rules, facts, NULL)->then) {
+    switch ((TrackingCountAction)rules_find(&job_count_rules, facts, NULL)->then) {
     case COUNT_LATER:
         return FALSE;
     case COUNT_SILENTLY:
@@ -352,9 +352,10 @@ plan_last_flush(Plan *plan, JobSync *sync, gboolean has_news)
     }
     plan_because(plan, sync->is_finished ? "WL-89" : "WL-84");
     if (sync->flush_step < 0)
-        plan_update_status(plan, &sync->job->meta, edit_status, &sync->status, PLAN_STOP);
+        plan_update_status(plan, &sync->job->meta, tracking_edit_status, &sync->status, PLAN_STOP);
     else
-        plan_update_result_status(plan, sync->flush_step, edit_status, &sync->status, PLAN_STOP);
+        plan_update_result_status(plan, sync->flush_step, tracking_edit_status, &sync->status,
+                                  PLAN_STOP);
     plan_then(plan, decide_end_of_sync);
 }
 
@@ -423,6 +424,7 @@ job_plan_tracking(const JobController *self, Plan *plan, JobSync *sync)
         return;
     }
     plan_because(plan, "WL-84");
-    sync->flush_step = plan_update_status(plan, &job->meta, edit_status, status, PLAN_STOP);
+    sync->flush_step =
+        plan_update_status(plan, &job->meta, tracking_edit_status, status, PLAN_STOP);
     plan_then(plan, decide_after_flush);
 }

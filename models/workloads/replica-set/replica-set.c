@@ -19,7 +19,7 @@ typedef struct {
 typedef struct {
     int32_t generation, replicas, fully_labeled, ready, available;
     WorkloadCondition failure;
-} SetStatus;
+} ReplicaSetStatus;
 
 /* One sync: the notes of its plan. */
 typedef struct {
@@ -28,11 +28,11 @@ typedef struct {
     Claimed claimed;
     PodOrders orders;
     const char *error; /* interned: the error of a pod's creation or deletion; NULL: none */
-    SetStatus status;
+    ReplicaSetStatus status;
 } Sync;
 
 static void
-sync_clear(void *data)
+replica_set_sync_clear(void *data)
 {
     Sync *sync = data;
 
@@ -41,7 +41,7 @@ sync_clear(void *data)
 }
 
 static void
-apply_change(void *data, const PlanChange *change)
+replica_set_apply_change(void *data, const PlanChange *change)
 {
     ReplicaSetController *self = data;
     OwnerState *state = g_hash_table_lookup(self->head.states, change->key);
@@ -54,9 +54,9 @@ apply_change(void *data, const PlanChange *change)
 /* ---- Status ---- */
 
 static gboolean
-edit_status(Object *object, const void *data)
+replica_set_edit_status(Object *object, const void *data)
 {
-    const SetStatus *status = data;
+    const ReplicaSetStatus *status = data;
     ReplicaSet *set = REPLICA_SET(object);
     g_autoptr(Object) before = object_edit(object);
 
@@ -70,7 +70,7 @@ edit_status(Object *object, const void *data)
 }
 
 static void
-tell_failure(const Sync *sync, SetStatus *status, SimTime now)
+tell_failure(const Sync *sync, ReplicaSetStatus *status, SimTime now)
 {
     int64_t missing = sync->set->replicas - (int64_t)sync->claimed.owned->len;
 
@@ -92,10 +92,10 @@ static void
 count_status(Sync *sync, SimTime now)
 {
     const ReplicaSet *set = sync->set;
-    SetStatus *status = &sync->status;
+    ReplicaSetStatus *status = &sync->status;
 
-    *status = (SetStatus){.generation = (int32_t)set->meta.generation,
-                          .replicas = (int32_t)sync->claimed.owned->len};
+    *status = (ReplicaSetStatus){.generation = (int32_t)set->meta.generation,
+                                 .replicas = (int32_t)sync->claimed.owned->len};
     for (unsigned i = 0; i < sync->claimed.owned->len; i++) {
         const Pod *pod = sync->claimed.owned->pdata[i];
         status->fully_labeled += string_map_contains(pod->meta.labels, set->template->labels);
@@ -109,7 +109,7 @@ static void
 decide_end_of_sync(const void *data, Plan *plan)
 {
     const Sync *sync = plan_notes(plan);
-    const SetStatus *status = &sync->status;
+    const ReplicaSetStatus *status = &sync->status;
 
     (void)data;
     if (sync->error != NULL)
@@ -124,7 +124,8 @@ static void
 plan_status(Plan *plan, Sync *sync)
 {
     count_status(sync, plan_now(plan));
-    sync->write = (StatusWrite){edit_status, &sync->status, PLAN_SEND_ALWAYS, decide_end_of_sync};
+    sync->write =
+        (StatusWrite){replica_set_edit_status, &sync->status, PLAN_SEND_ALWAYS, decide_end_of_sync};
     plan_because(plan, "WL-75");
     status_write_plan(&sync->write, plan, &sync->set->meta);
 }
@@ -152,11 +153,11 @@ decide_order(const void *data, Plan *plan)
 }
 
 static void
-add_start(const ReplicaSetController *self,
-          GArray *starts,
-          const Sync *sync,
-          ObjectKey *pod,
-          gboolean is_creation)
+replica_set_add_start(const ReplicaSetController *self,
+                      GArray *starts,
+                      const Sync *sync,
+                      ObjectKey *pod,
+                      gboolean is_creation)
 {
     PodOrder order = {&sync->set->meta, pod, is_creation, TRUE};
 
@@ -186,8 +187,9 @@ plan_creations(const ReplicaSetController *self, Plan *plan, Sync *sync, unsigne
     plan_change(
         plan, &(PlanChange){.what = POD_ORDERS_CREATIONS, .key = sync->set->meta.key, .number = n});
     for (unsigned i = 0; i < n; i++)
-        add_start(self, starts, sync,
-                  generated_pod_key(&self->head.base, &sync->set->meta, state->n_names + i), TRUE);
+        replica_set_add_start(
+            self, starts, sync,
+            generated_pod_key(&self->head.base, &sync->set->meta, state->n_names + i), TRUE);
     sync->orders = pod_orders_plan_slowly(plan, starts);
     plan_then(plan, decide_after_pods);
 }
@@ -233,7 +235,7 @@ plan_deletions(const ReplicaSetController *self, Plan *plan, Sync *sync, unsigne
     if (n < n_pods)
         pod_ranks_sort(ranked, n_pods, plan_now(plan), cluster_release(self->head.base.cluster));
     for (unsigned i = 0; i < n; i++) {
-        add_start(self, starts, sync, (ObjectKey *)ranked[i].pod->meta.key, FALSE);
+        replica_set_add_start(self, starts, sync, (ObjectKey *)ranked[i].pod->meta.key, FALSE);
         g_ptr_array_add(pods, (Pod *)ranked[i].pod);
     }
     plan_because(plan, "WL-6");
@@ -254,7 +256,7 @@ typedef enum {
     MANAGE_NOTHING,
     MANAGE_CREATE,
     MANAGE_DELETE,
-} ManageAction;
+} ReplicaSetManageAction;
 
 static const Rule manage_table[] = {
     {"WL-4",  0,               SEEN,                         MANAGE_NOTHING},
@@ -285,7 +287,7 @@ decide_pods(const void *data, Plan *plan)
     unsigned facts = (expectations_are_met(&state->expected, plan_now(plan)) ? SEEN : 0) |
                      (object_is_deleted(&sync->set->meta) ? DELETED : 0) |
                      (diff < 0 ? TOO_FEW : 0) | (diff > 0 ? TOO_MANY : 0);
-    switch ((ManageAction)rules_find(&manage_rules, facts, NULL)->then) {
+    switch ((ReplicaSetManageAction)rules_find(&manage_rules, facts, NULL)->then) {
     case MANAGE_NOTHING:
         plan_status(plan, sync);
         return;
@@ -314,7 +316,7 @@ decide_set(const void *data, Plan *plan)
 
     if (set == NULL)
         return;
-    Sync *sync = plan_new_notes(plan, Sync, sync_clear);
+    Sync *sync = plan_new_notes(plan, Sync, replica_set_sync_clear);
     sync->set = REPLICA_SET_CONST(object_ref(set));
     claimed_look(&sync->claimed, &(ClaimOptions){
                                      .owner = set,
@@ -348,7 +350,7 @@ const ModelClass replica_set_controller_class = {
     KCM_MODEL("replicaset-controller"),
     .event_source = "replicaset-controller",
     PARTS(set_parts),
-    .apply_change = apply_change,
+    .apply_change = replica_set_apply_change,
     /* It decides for both. */
     .rule_tables = RULE_TABLES(&manage_rules),
 };
@@ -357,5 +359,5 @@ const ModelClass replication_controller_class = {
     KCM_MODEL("replication-controller"),
     .event_source = "replication-controller",
     PARTS(controller_parts),
-    .apply_change = apply_change,
+    .apply_change = replica_set_apply_change,
 };

@@ -19,7 +19,7 @@ typedef struct {
     const StatefulSet *set; /* (owned) */
     ObjectKey *pod;
     Object *new_pod; /* (owned): CREATE */
-} Item;
+} PodItem;
 
 /* The progress. */
 typedef struct {
@@ -37,7 +37,7 @@ typedef struct {
 static void
 item_free(void *data)
 {
-    Item *item = data;
+    PodItem *item = data;
 
     object_unref(&item->set->meta);
     object_unref(item->new_pod);
@@ -65,7 +65,7 @@ word(const StatefulSetController *self, const char *before, const char *since)
 static void
 plan_pod_event(const StatefulSetController *self, Plan *plan, ItemAction action, const char *error)
 {
-    const Item *item = plan_operation(plan);
+    const PodItem *item = plan_operation(plan);
     static const struct {
         const char *before, *since, *done, *failed;
     } events[] = {
@@ -103,10 +103,10 @@ owners_of(const StatefulSet *set, const Object *pod, ObjectKey *key)
 }
 
 static const Object *
-claim_of(const StatefulSetController *self,
-         const StatefulSet *set,
-         unsigned i,
-         const ObjectKey *pod)
+pod_claim_of(const StatefulSetController *self,
+             const StatefulSet *set,
+             unsigned i,
+             const ObjectKey *pod)
 {
     return informer_get(self->claims, stateful_claim_key(self->head.base.objects,
                                                          set->claim_templates->items[i], pod));
@@ -125,7 +125,7 @@ stateful_claims_are_right(const StatefulSetController *self, const StatefulSet *
     ClaimOwners owners = owners_of(set, &pod->meta, key);
 
     for (unsigned i = 0; i < n_claims(set); i++)
-        if (!claim_owners_are_right(claim_of(self, set, i, key), &owners))
+        if (!claim_owners_are_right(pod_claim_of(self, set, i, key), &owners))
             return FALSE;
     return TRUE;
 }
@@ -136,7 +136,7 @@ static void plan_next_owner(const StatefulSetController *self, Plan *plan);
 static void
 decide_after_owner(const void *data, Plan *plan)
 {
-    const Item *item = plan_operation(plan);
+    const PodItem *item = plan_operation(plan);
     ItemNotes *notes = plan_notes(plan);
     const Claim *template = item->set->claim_templates->items[notes->owned];
 
@@ -156,13 +156,13 @@ decide_after_owner(const void *data, Plan *plan)
 static void
 plan_next_owner(const StatefulSetController *self, Plan *plan)
 {
-    const Item *item = plan_operation(plan);
+    const PodItem *item = plan_operation(plan);
     ItemNotes *notes = plan_notes(plan);
     ClaimOwners *owners = plan_new_arg(plan, ClaimOwners);
 
     *owners = owners_of(item->set, notes->given == NULL ? NULL : &notes->given->meta, item->pod);
     for (; notes->owned < n_claims(item->set); notes->owned++) {
-        const Object *claim = claim_of(self, item->set, notes->owned, item->pod);
+        const Object *claim = pod_claim_of(self, item->set, notes->owned, item->pod);
         if (claim != NULL && claim_has_other_controller(claim, owners)) {
             plan_because(plan, "WL-63"); /* "manging": as Kubernetes writes it */
             plan_event(plan, &item->set->meta, "Warning", "ConflictingController",
@@ -195,7 +195,7 @@ static void plan_next_claim(const StatefulSetController *self, Plan *plan);
 static void
 plan_correction(const StatefulSetController *self, Plan *plan)
 {
-    const Item *item = plan_operation(plan);
+    const PodItem *item = plan_operation(plan);
     ItemNotes *notes = plan_notes(plan);
 
     notes->dirty = !stateful_identity_matches(item->set, notes->given);
@@ -217,7 +217,7 @@ decide_correction(const void *data, Plan *plan)
 static void
 end_of_try(const StatefulSetController *self, Plan *plan, const char *error)
 {
-    const Item *item = plan_operation(plan);
+    const PodItem *item = plan_operation(plan);
     ItemNotes *notes = plan_notes(plan);
     const Object *known = informer_get(self->head.pods, notes->given->meta.key);
     gboolean is_conflict = error != NULL && plan_code(plan, plan_last_step(plan)) == API_CONFLICT;
@@ -263,7 +263,7 @@ edit_nothing(Object *object, const void *data)
 static void
 plan_write_pod(const StatefulSetController *self, Plan *plan)
 {
-    const Item *item = plan_operation(plan);
+    const PodItem *item = plan_operation(plan);
     ItemNotes *notes = plan_notes(plan);
     Object *pod = stateful_pod_corrected(self->head.base.objects, item->set, notes->given);
 
@@ -284,7 +284,7 @@ stateful_has_stale_claim(const StatefulSetController *self,
     ClaimOwners owners = owners_of(set, pod, (ObjectKey *)pod->key);
 
     for (unsigned i = 0; set->delete_when_scaled && i < n_claims(set); i++) {
-        const Object *claim = claim_of(self, set, i, pod->key);
+        const Object *claim = pod_claim_of(self, set, i, pod->key);
         if (claim != NULL && claim_is_stale(claim, &owners))
             return TRUE;
     }
@@ -295,7 +295,7 @@ stateful_has_stale_claim(const StatefulSetController *self,
 static void
 finish_owners(const StatefulSetController *self, Plan *plan, const char *error)
 {
-    const Item *item = plan_operation(plan);
+    const PodItem *item = plan_operation(plan);
     const ItemNotes *notes = plan_notes(plan);
 
     if (error != NULL && item->action != ITEM_OWNERS)
@@ -342,7 +342,7 @@ static void
 decide_after_claim(const void *data, Plan *plan)
 {
     const StatefulSetController *self = data;
-    const Item *item = plan_operation(plan);
+    const PodItem *item = plan_operation(plan);
     ItemNotes *notes = plan_notes(plan);
     int step = plan_last_step(plan);
     ApiCode code = plan_code(plan, step);
@@ -371,7 +371,7 @@ decide_after_claim(const void *data, Plan *plan)
 static void
 finish_claims(const StatefulSetController *self, Plan *plan)
 {
-    const Item *item = plan_operation(plan);
+    const PodItem *item = plan_operation(plan);
     ItemNotes *notes = plan_notes(plan);
 
     if (notes->errors != NULL) {
@@ -396,7 +396,7 @@ finish_claims(const StatefulSetController *self, Plan *plan)
 static void
 plan_next_claim(const StatefulSetController *self, Plan *plan)
 {
-    const Item *item = plan_operation(plan);
+    const PodItem *item = plan_operation(plan);
     ItemNotes *notes = plan_notes(plan);
 
     for (; notes->template <n_claims(item->set); notes->template ++) {
@@ -419,7 +419,7 @@ static void
 decide_item(const void *data, Plan *plan)
 {
     const StatefulSetController *self = data;
-    const Item *item = plan_operation(plan);
+    const PodItem *item = plan_operation(plan);
     const Object *pod = informer_get(self->head.pods, plan_key(plan));
     ItemNotes *notes = plan_new_notes(plan, ItemNotes, NULL);
 
@@ -463,7 +463,7 @@ stateful_item_start(const StatefulSetController *self,
                     Object *new_pod)
 {
     const Object *known = informer_get(self->head.pods, pod);
-    Item *item = g_new0(Item, 1);
+    PodItem *item = g_new0(PodItem, 1);
 
     item->action = action;
     item->set = (const StatefulSet *)object_ref(&set->meta);
@@ -502,7 +502,7 @@ stateful_lacks_claims(const StatefulSetController *self,
                       const ObjectKey *pod)
 {
     for (unsigned i = 0; i < n_claims(set); i++) {
-        const Object *claim = claim_of(self, set, i, pod);
+        const Object *claim = pod_claim_of(self, set, i, pod);
         if (claim == NULL || object_is_deleted(claim))
             return TRUE;
     }

@@ -11,7 +11,7 @@
 typedef enum {
     CHANGE_STATUS,  /* @pointer: SetStatus; @key: the set */
     CHANGE_REFUSED, /* a write of the status met a conflict; @key: the set */
-} Change;
+} StatefulSetChange;
 
 /* ---- State between syncs ---- */
 
@@ -76,7 +76,7 @@ wake_adopters(const StatefulSetController *self, const Object *pod)
 
 /* WL-30 */
 static void
-pod_changed(void *data, const Object *before, const Object *after)
+stateful_set_pod_changed(void *data, const Object *before, const Object *after)
 {
     StatefulSetController *self = data;
     const ObjectKey *key = controller_of_kind(after != NULL ? after : before, KIND_STATEFUL_SET);
@@ -94,14 +94,14 @@ pod_changed(void *data, const Object *before, const Object *after)
 }
 
 static void
-apply_change(void *data, const PlanChange *change)
+stateful_set_apply_change(void *data, const PlanChange *change)
 {
     StatefulSetController *self = data;
     SetState *state = g_hash_table_lookup(self->head.states, change->key);
 
     if (state == NULL)
         return; /* the set is gone by now */
-    switch ((Change)change->what) {
+    switch ((StatefulSetChange)change->what) {
     case CHANGE_STATUS:
         state->status = *(const SetStatus *)change->pointer;
         state->n_refused = 0;
@@ -117,7 +117,7 @@ apply_change(void *data, const PlanChange *change)
 /* ---- Status (WL-40, step 10) ---- */
 
 static gboolean
-set_status(Object *object, const void *data)
+stateful_set_status(Object *object, const void *data)
 {
     const SetStatus *status = data;
     StatefulSet *set = STATEFUL_SET(object);
@@ -135,7 +135,7 @@ set_status(Object *object, const void *data)
 }
 
 static void
-count_pod(SetStatus *status, const SetView *view, const Pod *pod, SimTime now)
+stateful_set_count_pod(SetStatus *status, const SetView *view, const Pod *pod, SimTime now)
 {
     if (pod == NULL)
         return;
@@ -162,9 +162,9 @@ count_status(Plan *plan, const SetView *view)
     status->update_revision = view->update_revision->name;
     status->current_revision = view->current_revision;
     for (int32_t i = 0; i < view->n_replicas; i++)
-        count_pod(status, view, view->replicas[i], now);
+        stateful_set_count_pod(status, view, view->replicas[i], now);
     for (unsigned i = 0; i < view->condemned->len; i++)
-        count_pod(status, view, g_array_index(view->condemned, const Pod *, i), now);
+        stateful_set_count_pod(status, view, g_array_index(view->condemned, const Pod *, i), now);
     if (!set->on_delete && status->updated == set->replicas && status->ready == set->replicas &&
         status->replicas == set->replicas) { /* WL-53 */
         status->current_revision = status->update_revision;
@@ -185,7 +185,7 @@ decide_status(const void *data, Plan *plan)
 
     if (set == NULL || state == NULL)
         return;
-    plan_update_status(plan, set, set_status, &state->status, PLAN_DECIDE);
+    plan_update_status(plan, set, stateful_set_status, &state->status, PLAN_DECIDE);
     plan_then(plan, decide_after_status);
 }
 
@@ -245,7 +245,7 @@ decide_after_pods(const void *data, Plan *plan)
     }
     plan_because(plan, "WL-2");
     if (set != NULL && state != NULL)
-        plan_update_status(plan, set, set_status, &state->status, PLAN_GO_ON);
+        plan_update_status(plan, set, stateful_set_status, &state->status, PLAN_GO_ON);
     plan_fail(plan, "%s", plan_message(plan, step));
 }
 
@@ -271,7 +271,7 @@ decide_replicas(const void *data, Plan *plan)
         return;
     }
     plan_because(plan, "WL-40");
-    plan_update_status(plan, &set->meta, set_status, status, PLAN_DECIDE);
+    plan_update_status(plan, &set->meta, stateful_set_status, status, PLAN_DECIDE);
     plan_then(plan, decide_after_status);
 }
 
@@ -315,7 +315,7 @@ decide_set(const void *data, Plan *plan)
 #define SELF StatefulSetController
 static const ComponentPart parts[] = {
     HAS_OWNERS(KIND_STATEFUL_SET, set_changed, set_state_free),
-    HAS_OWNED_PODS(pod_changed),
+    HAS_OWNED_PODS(stateful_set_pod_changed),
     HAS_INFORMER(claims, KIND_CLAIM),
     HAS_REVISIONS(revisions),
     HAS_WORKERS(head.workers, "statefulset", decide_set, KCM_SYNCS(KIND_STATEFUL_SET)),
@@ -325,7 +325,7 @@ const ModelClass stateful_set_controller_class = {
     KCM_MODEL("statefulset-controller"),
     .event_source = "statefulset-controller",
     PARTS(parts),
-    .apply_change = apply_change,
+    .apply_change = stateful_set_apply_change,
     .rule_tables = RULE_TABLES(&stateful_replica_rules,
                                &stateful_condemned_rules,
                                &stateful_roll_rules,

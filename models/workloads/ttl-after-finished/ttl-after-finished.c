@@ -47,7 +47,7 @@ expires_at(const Job *job)
 }
 
 static TtlAction
-judge(const Job *job, SimTime now)
+ttl_after_finished_judge(const Job *job, SimTime now)
 {
     unsigned facts = (job->ttl_s >= 0 ? LIMITED : 0) | (job_is_finished(job) ? FINISHED : 0) |
                      (object_is_deleted(&job->meta) ? GOING : 0);
@@ -62,7 +62,8 @@ judge(const Job *job, SimTime now)
 static gboolean
 is_due(const Object *job, Plan *plan)
 {
-    TtlAction action = job == NULL ? TTL_LEAVE : judge(JOB_CONST(job), plan_now(plan));
+    TtlAction action =
+        job == NULL ? TTL_LEAVE : ttl_after_finished_judge(JOB_CONST(job), plan_now(plan));
 
     if (action == TTL_WAIT)
         plan_requeue_after(plan, expires_at(JOB_CONST(job)) - plan_now(plan));
@@ -71,7 +72,7 @@ is_due(const Object *job, Plan *plan)
 
 /* Its time to live may have changed since the cache saw it. */
 static void
-decide_delete(const void *data, Plan *plan)
+ttl_after_finished_decide_delete(const void *data, Plan *plan)
 {
     const Object *fresh = plan_object(plan, plan_last_step(plan));
 
@@ -92,7 +93,7 @@ decide_job(const void *data, Plan *plan)
         return;
     plan_because(plan, "WL-87");
     plan_get(plan, job->key, PLAN_GONE_IS_FINE);
-    plan_then(plan, decide_delete);
+    plan_then(plan, ttl_after_finished_decide_delete);
 }
 
 static gboolean
@@ -100,7 +101,7 @@ job_is_limited(const void *data, const Object *job)
 {
     const TtlController *self = data;
 
-    return judge(JOB_CONST(job), sim_now(self->base.sim)) != TTL_LEAVE;
+    return ttl_after_finished_judge(JOB_CONST(job), sim_now(self->base.sim)) != TTL_LEAVE;
 }
 
 #define SELF TtlController

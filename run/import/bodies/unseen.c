@@ -15,14 +15,14 @@
 #define EVICTS_WITHIN (5 * SIM_SECOND)
 
 static gboolean
-is_same_object(const Write *write, const Write *other)
+is_same_object(const RecordedWrite *write, const RecordedWrite *other)
 {
     return other->kind == write->kind && other->name == write->name &&
            other->namespace == write->namespace;
 }
 
 static unsigned
-place_of(const Writes *writes, const Write *write)
+unseen_place_of(const Writes *writes, const RecordedWrite *write)
 {
     unsigned i = 0;
 
@@ -32,7 +32,7 @@ place_of(const Writes *writes, const Write *write)
 }
 
 static gboolean
-is_on(const Write *write, const char *verb, const char *subresource)
+is_on(const RecordedWrite *write, const char *verb, const char *subresource)
 {
     return g_str_equal(write->verb, verb) && g_str_equal(write->subresource, subresource);
 }
@@ -40,13 +40,13 @@ is_on(const Write *write, const char *verb, const char *subresource)
 /* ---- Forced deletes ---- */
 
 gboolean
-unseen_was_forced(const Writes *writes, const GPtrArray *dumps, const Write *write)
+unseen_was_forced(const Writes *writes, const GPtrArray *dumps, const RecordedWrite *write)
 {
     if (write->has_body || write->kind->model != KIND_POD || !is_on(write, "delete", "") ||
         write->sender->side != SENDER_OUTSIDE || write->code >= 400)
         return FALSE;
-    for (unsigned i = place_of(writes, write) + 1; i < writes->writes->len; i++) {
-        const Write *other = writes->writes->pdata[i];
+    for (unsigned i = unseen_place_of(writes, write) + 1; i < writes->writes->len; i++) {
+        const RecordedWrite *other = writes->writes->pdata[i];
         if (!is_same_object(write, other) || other->code >= 400)
             continue;
         if (is_on(other, "create", "")) /* the name was free */
@@ -67,7 +67,7 @@ unseen_was_forced(const Writes *writes, const GPtrArray *dumps, const Write *wri
 /* ---- Taints ---- */
 
 static gboolean
-is_taint(const Write *write)
+is_taint(const RecordedWrite *write)
 {
     return strstr(write->query, "fieldManager=kubectl-taint") != NULL && write->code < 400;
 }
@@ -77,7 +77,7 @@ static gboolean
 is_silent(const Writes *writes, const char *node, SimTime at)
 {
     for (unsigned i = 0; i < writes->processes->len; i++) {
-        const ProcessSeen *seen = writes->processes->pdata[i];
+        const ProcessWrites *seen = writes->processes->pdata[i];
         if (g_strcmp0(seen->node, node) != 0)
             continue;
         for (unsigned k = 0; k < seen->requests->len; k++)
@@ -89,10 +89,10 @@ is_silent(const Writes *writes, const char *node, SimTime at)
 }
 
 static gboolean
-evicts(const Writes *writes, const Write *write)
+evicts(const Writes *writes, const RecordedWrite *write)
 {
-    for (unsigned i = place_of(writes, write) + 1; i < writes->writes->len; i++) {
-        const Write *other = writes->writes->pdata[i];
+    for (unsigned i = unseen_place_of(writes, write) + 1; i < writes->writes->len; i++) {
+        const RecordedWrite *other = writes->writes->pdata[i];
         if (other->at > write->at + EVICTS_WITHIN)
             break;
         if (other->kind->model == KIND_POD && is_on(other, "delete", "") &&
@@ -104,13 +104,13 @@ evicts(const Writes *writes, const Write *write)
 
 /* The same taint comes and goes in turn; the first request tells which it is. */
 char *
-unseen_taint(const Writes *writes, const Write *write)
+unseen_taint(const Writes *writes, const RecordedWrite *write)
 {
-    const Write *first = write;
+    const RecordedWrite *first = write;
     unsigned n = 0;
 
     for (unsigned i = 0; i < writes->writes->len && writes->writes->pdata[i] != write; i++) {
-        const Write *other = writes->writes->pdata[i];
+        const RecordedWrite *other = writes->writes->pdata[i];
         if (!is_same_object(write, other) || !is_taint(other))
             continue;
         first = n % 2 == 0 ? other : first;
@@ -129,7 +129,7 @@ static gboolean
 has_write_of(const Writes *writes, RecordedKind kind, const char *name, const char *sender)
 {
     for (unsigned i = 0; i < writes->writes->len; i++) {
-        const Write *other = writes->writes->pdata[i];
+        const RecordedWrite *other = writes->writes->pdata[i];
         if (write_kind_recorded(other->kind) == (int)kind && g_strcmp0(other->name, name) == 0 &&
             g_str_equal(other->sender->name, sender))
             return TRUE;
@@ -143,13 +143,13 @@ typedef struct {
 } ClaimFate;
 
 static ClaimFate
-fate_of(const Writes *writes, const Write *write)
+fate_of(const Writes *writes, const RecordedWrite *write)
 {
     ClaimFate fate = {FALSE, FALSE, FALSE};
     const char *uid = write->uid;
 
-    for (unsigned i = place_of(writes, write) + 1; i < writes->writes->len; i++) {
-        const Write *other = writes->writes->pdata[i];
+    for (unsigned i = unseen_place_of(writes, write) + 1; i < writes->writes->len; i++) {
+        const RecordedWrite *other = writes->writes->pdata[i];
         if (!is_same_object(write, other) || other->code >= 400)
             continue;
         if (is_on(other, "create", ""))
@@ -193,7 +193,7 @@ suits(const GPtrArray *dumps, const json_t *class, const ClaimFate *fate)
 }
 
 static json_t *
-make_claim(const Writes *writes, const GPtrArray *dumps, const Write *write)
+make_claim(const Writes *writes, const GPtrArray *dumps, const RecordedWrite *write)
 {
     const ClaimFate fate = fate_of(writes, write);
     const char *best = NULL;
@@ -219,11 +219,11 @@ make_claim(const Writes *writes, const GPtrArray *dumps, const Write *write)
 /* ---- Pods ---- */
 
 /* The first report of its kubelet. NULL: there is none */
-static const Write *
-first_report(const Writes *writes, const Write *write)
+static const RecordedWrite *
+first_report(const Writes *writes, const RecordedWrite *write)
 {
-    for (unsigned i = place_of(writes, write) + 1; i < writes->writes->len; i++) {
-        const Write *other = writes->writes->pdata[i];
+    for (unsigned i = unseen_place_of(writes, write) + 1; i < writes->writes->len; i++) {
+        const RecordedWrite *other = writes->writes->pdata[i];
         if (!is_same_object(write, other) || other->code >= 400)
             continue;
         if (is_on(other, "create", ""))
@@ -241,12 +241,12 @@ add_ephemeral(json_t *volumes,
               GHashTable *names,
               const Writes *writes,
               const GPtrArray *dumps,
-              const Write *pod)
+              const RecordedWrite *pod)
 {
     g_autofree char *prefix = g_strconcat(pod->name, "-", NULL);
 
-    for (unsigned i = place_of(writes, pod) + 1; i < writes->writes->len; i++) {
-        const Write *made = writes->writes->pdata[i];
+    for (unsigned i = unseen_place_of(writes, pod) + 1; i < writes->writes->len; i++) {
+        const RecordedWrite *made = writes->writes->pdata[i];
         if (made->at > pod->at + EPHEMERAL_WITHIN)
             break;
         if (made->kind->model != KIND_CLAIM || !is_on(made, "create", "") || made->name == NULL ||
@@ -268,7 +268,10 @@ add_ephemeral(json_t *volumes,
  * too.
  */
 static json_t *
-claims_of_pod(const Writes *writes, const GPtrArray *dumps, const Write *pod, const Write *report)
+claims_of_pod(const Writes *writes,
+              const GPtrArray *dumps,
+              const RecordedWrite *pod,
+              const RecordedWrite *report)
 {
     json_t *volumes = json_array();
     g_autoptr(GHashTable) names = g_hash_table_new(g_str_hash, g_str_equal);
@@ -289,9 +292,9 @@ claims_of_pod(const Writes *writes, const GPtrArray *dumps, const Write *pod, co
 }
 
 static json_t *
-make_pod(const Writes *writes, const GPtrArray *dumps, const Write *write)
+make_pod(const Writes *writes, const GPtrArray *dumps, const RecordedWrite *write)
 {
-    const Write *report = first_report(writes, write);
+    const RecordedWrite *report = first_report(writes, write);
 
     if (report == NULL)
         return NULL;
@@ -302,7 +305,7 @@ make_pod(const Writes *writes, const GPtrArray *dumps, const Write *write)
 }
 
 json_t *
-unseen_object(const Writes *writes, const GPtrArray *dumps, const Write *write)
+unseen_object(const Writes *writes, const GPtrArray *dumps, const RecordedWrite *write)
 {
     if (write->code >= 400 || write->has_body || write->namespace == NULL)
         return NULL;

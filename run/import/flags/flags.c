@@ -72,7 +72,7 @@ value_json(const ProcessClass *class, const ProcessFlag *flag, const char *text)
 /* "$(TIMEOUT)" is the container's variable of that name. (owned): NULL: its value is not in the
  * manifest */
 static char *
-expand(const json_t *container, const char *text)
+flags_expand(const json_t *container, const char *text)
 {
     g_autoptr(GString) expanded = g_string_new(text);
     const json_t *variable;
@@ -129,10 +129,10 @@ known_gates(const Args *self, const char *text)
 }
 
 static void
-set_flag(const Args *self, const char *name, const char *text)
+flags_set_flag(const Args *self, const char *name, const char *text)
 {
     const ProcessFlag *flag = process_class_flag(self->class, name);
-    g_autofree char *expanded = expand(self->container, text);
+    g_autofree char *expanded = flags_expand(self->container, text);
     if (expanded != NULL && self->class->gates != NULL && strcmp(name, "feature-gates") == 0) {
         g_autofree char *all = g_steal_pointer(&expanded);
         expanded = known_gates(self, all);
@@ -171,7 +171,7 @@ read_list(const Args *self, const json_t *list)
             value = "true";
         else if (value == NULL)
             value = next != NULL ? next : "";
-        set_flag(self, name, value);
+        flags_set_flag(self, name, value);
     }
 }
 

@@ -16,14 +16,14 @@ typedef struct {
     gboolean from_manifest; /* given by the user */
     const char *given;      /* the only CSIDriver of its manifest; NULL: not told */
     const char *driver;     /* whose it is; NULL: nobody's */
-} Workload;
+} SidecarsWorkload;
 
 typedef struct {
     json_t *drivers;
     GArray *workloads;
     int minor;
     ImportReport *report;
-} Finding;
+} SidecarsFinding;
 
 /* ---- Workloads ---- */
 
@@ -40,7 +40,7 @@ has_sidecar(const json_t *template)
 }
 
 static void
-add_workloads(Finding *self, const Dump *dump, const char *given, gboolean from_manifest)
+add_workloads(SidecarsFinding *self, const Dump *dump, const char *given, gboolean from_manifest)
 {
     static const char *const kinds[] = {"Deployment", "StatefulSet", "DaemonSet"};
     const json_t *object;
@@ -48,7 +48,7 @@ add_workloads(Finding *self, const Dump *dump, const char *given, gboolean from_
     for (unsigned kind = 0; kind < G_N_ELEMENTS(kinds); kind++)
         for (guint i = 0; (object = dump_next(dump, kinds[kind], &i)) != NULL;) {
             const json_t *replicas = json_path_get(object, "spec.replicas");
-            Workload workload = {
+            SidecarsWorkload workload = {
                 .object = object,
                 .template = json_path_get(object, "spec.template.spec"),
                 .replicas = json_is_integer(replicas) ? json_integer_value(replicas) : 1,
@@ -71,7 +71,7 @@ owner_uid(const json_t *object)
 
 /* Pods whose workload is not in the dump: the pods of one controller are its replicas. */
 static void
-add_pods(Finding *self, const Dump *dump)
+sidecars_add_pods(SidecarsFinding *self, const Dump *dump)
 {
     unsigned n_others = self->workloads->len;
     const json_t *pod;
@@ -79,7 +79,7 @@ add_pods(Finding *self, const Dump *dump)
     for (guint i = 0; (pod = dump_next(dump, "Pod", &i)) != NULL;) {
         const char *uid = owner_uid(pod);
         const json_t *owner = uid == NULL ? NULL : dump_find_uid(dump, uid), *above;
-        Workload *known = NULL;
+        SidecarsWorkload *known = NULL;
         if (owner != NULL && owner_uid(owner) != NULL &&
             (above = dump_find_uid(dump, owner_uid(owner))) != NULL)
             owner = above; /* a ReplicaSet's Deployment */
@@ -87,7 +87,7 @@ add_pods(Finding *self, const Dump *dump)
             (owner != NULL && strcmp(dump_kind(owner), "ReplicaSet") != 0))
             continue;
         for (unsigned k = n_others; known == NULL && k < self->workloads->len; k++) {
-            Workload *other = &g_array_index(self->workloads, Workload, k);
+            SidecarsWorkload *other = &g_array_index(self->workloads, SidecarsWorkload, k);
             known = uid != NULL && g_strcmp0(owner_uid(other->object), uid) == 0 ? other : NULL;
         }
         if (known != NULL) {
@@ -96,10 +96,10 @@ add_pods(Finding *self, const Dump *dump)
         }
         const json_t *owners = json_path_get(pod, "metadata.ownerReferences");
         const char *kind = json_string_value(json_object_get(json_array_get(owners, 0), "kind"));
-        Workload workload = {.object = pod,
-                             .template = json_object_get(pod, "spec"),
-                             .replicas = 1,
-                             .on_nodes = g_strcmp0(kind, "DaemonSet") == 0};
+        SidecarsWorkload workload = {.object = pod,
+                                     .template = json_object_get(pod, "spec"),
+                                     .replicas = 1,
+                                     .on_nodes = g_strcmp0(kind, "DaemonSet") == 0};
         g_array_append_val(self->workloads, workload);
     }
 }
@@ -107,7 +107,7 @@ add_pods(Finding *self, const Dump *dump)
 /* ---- Whose it is ---- */
 
 static void
-find_driver(const Finding *self, Workload *workload)
+sidecars_find_driver(const SidecarsFinding *self, SidecarsWorkload *workload)
 {
     unsigned best = 0;
     gboolean is_unique = FALSE;
@@ -137,8 +137,8 @@ find_driver(const Finding *self, Workload *workload)
 /* ---- Sidecars ---- */
 
 static void
-read_sidecar(const Finding *self,
-             const Workload *workload,
+read_sidecar(const SidecarsFinding *self,
+             const SidecarsWorkload *workload,
              const json_t *container,
              json_t *sidecars,
              GString *told)
@@ -159,7 +159,7 @@ read_sidecar(const Finding *self,
 
 /* Sidecars of the models that run in none of the driver's workloads. */
 static void
-add_absent(const Finding *self, const char *driver, json_t *sidecars)
+add_absent(const SidecarsFinding *self, const char *driver, json_t *sidecars)
 {
     for (unsigned i = 0; model_classes[i] != NULL; i++) {
         const ProcessClass *class = model_classes[i]->process;
@@ -174,13 +174,13 @@ add_absent(const Finding *self, const char *driver, json_t *sidecars)
 /* Takes the flags from the manifests that were given, from workloads of the dump, and last from
  * pods: the list is in this order. */
 static void
-set_sidecars(const Finding *self, json_t *driver)
+set_sidecars(const SidecarsFinding *self, json_t *driver)
 {
     const char *name = json_string_value(json_object_get(driver, "name"));
     json_t *sidecars = json_object();
 
     for (unsigned i = 0; i < self->workloads->len; i++) {
-        const Workload *workload = &g_array_index(self->workloads, Workload, i);
+        const SidecarsWorkload *workload = &g_array_index(self->workloads, SidecarsWorkload, i);
         g_autoptr(GString) told = g_string_new(NULL);
         const json_t *container;
         gsize k;
@@ -222,7 +222,7 @@ only_driver(const Dump *dump)
 
 /* @read: gets the dumps, whose objects the workloads borrow */
 static gboolean
-add_manifest(Finding *self, const char *file, GPtrArray *read, GError **error)
+add_manifest(SidecarsFinding *self, const char *file, GPtrArray *read, GError **error)
 {
     const char *const files[] = {file, NULL};
     g_autoptr(ImportReport) unused = import_report_new(); /* what it says holds for dumps */
@@ -247,9 +247,9 @@ flags_of_drivers(json_t *drivers,
                  ImportReport *report,
                  GError **error)
 {
-    g_autoptr(GArray) workloads = g_array_new(FALSE, FALSE, sizeof(Workload));
+    g_autoptr(GArray) workloads = g_array_new(FALSE, FALSE, sizeof(SidecarsWorkload));
     g_autoptr(GPtrArray) read = g_ptr_array_new_with_free_func((GDestroyNotify)g_ptr_array_unref);
-    Finding self = {drivers, workloads, flags_minor(dump), report};
+    SidecarsFinding self = {drivers, workloads, flags_minor(dump), report};
     json_t *driver;
     gsize k;
 
@@ -258,10 +258,10 @@ flags_of_drivers(json_t *drivers,
             return FALSE;
     if (dump != NULL) {
         add_workloads(&self, dump, NULL, FALSE);
-        add_pods(&self, dump);
+        sidecars_add_pods(&self, dump);
     }
     for (unsigned i = 0; i < workloads->len; i++)
-        find_driver(&self, &g_array_index(workloads, Workload, i));
+        sidecars_find_driver(&self, &g_array_index(workloads, SidecarsWorkload, i));
     json_array_foreach(drivers, k, driver)
         set_sidecars(&self, driver);
     return TRUE;

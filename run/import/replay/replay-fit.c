@@ -111,16 +111,16 @@ typedef struct {
     /* of double, sorted (owned); the simulated ones of all replications */
     GArray *of[N_REPLAY_SIDES];
     GArray *differences; /* recorded less simulated, of each pair */
-} Samples;
+} ReplayFitSamples;
 
 static void
-samples_clear(Samples *self)
+samples_clear(ReplayFitSamples *self)
 {
     g_array_unref(self->of[0]);
     g_array_unref(self->of[1]);
     g_array_unref(self->differences);
 }
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Samples, samples_clear)
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(ReplayFitSamples, samples_clear)
 
 static int
 compare_lots(const void *a, const void *b)
@@ -155,13 +155,13 @@ middle_lot(const Replay *replay, const FitRow *row)
 }
 
 /* The stage of the objects of one half and driver that both sides have. */
-static Samples
+static ReplayFitSamples
 samples_new(const Replay *replay, const FitRow *row, FitHalf half)
 {
     const GArray *pairs = replay_all_pairs(replay);
     g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
     uint64_t middle = middle_lot(replay, row);
-    Samples samples = {
+    ReplayFitSamples samples = {
         .of = {g_array_new(FALSE, FALSE, sizeof(double)),
                g_array_new(FALSE, FALSE, sizeof(double))},
         .differences = g_array_new(FALSE, FALSE, sizeof(double)),
@@ -202,7 +202,7 @@ note(ReplayFit *self, gboolean is_after)
     for (unsigned i = 0; i < self->rows->len; i++) {
         FitRow *row = &g_array_index(self->rows, FitRow, i);
         for (FitHalf half = 0; half < N_FIT_HALVES; half++) {
-            g_auto(Samples) samples = samples_new(self->replay, row, half);
+            g_auto(ReplayFitSamples) samples = samples_new(self->replay, row, half);
             row->n[half] = samples.of[0]->len;
             for (unsigned k = 0; k < 2; k++) {
                 double q = k == 0 ? 0.5 : 0.9;
@@ -245,7 +245,7 @@ make_sets(ReplayFit *self)
 
 /* Replays with the present latencies. */
 static gboolean
-simulate(ReplayFit *self, GError **error)
+replay_fit_simulate(ReplayFit *self, GError **error)
 {
     ReplayOptions options = self->options;
     Recorded *recorded = recorded_read(self->recording, error);
@@ -264,7 +264,7 @@ simulate(ReplayFit *self, GError **error)
  * them, and object by object, which is better in a queue. The one with the smaller error counts.
  * Returns: FALSE: chance alone might make such a difference */
 static gboolean
-difference(const Samples *samples, double *seconds)
+difference(const ReplayFitSamples *samples, double *seconds)
 {
     double root = sqrt(samples->of[0]->len);
     double fast_error =
@@ -288,7 +288,7 @@ find_rows(ReplayFit *self)
                           .place = d,
                           .method = method_name(driver, fitted[i].method),
                           .stage = fitted[i].stage};
-            g_auto(Samples) samples = samples_new(self->replay, &row, FIT_TRAINING);
+            g_auto(ReplayFitSamples) samples = samples_new(self->replay, &row, FIT_TRAINING);
             row.median = row.median_before = median_of(driver, row.method);
             if (samples.of[0]->len < SAMPLES_MIN)
                 continue;
@@ -302,7 +302,7 @@ fit_medians(ReplayFit *self)
 {
     for (unsigned i = 0; i < self->rows->len; i++) {
         FitRow *row = &g_array_index(self->rows, FitRow, i);
-        g_auto(Samples) samples = samples_new(self->replay, row, FIT_TRAINING);
+        g_auto(ReplayFitSamples) samples = samples_new(self->replay, row, FIT_TRAINING);
         double by;
         row->is_fitted = difference(&samples, &by) || row->is_fitted;
         if (row->is_fitted)
@@ -317,7 +317,7 @@ fit_spreads(ReplayFit *self)
 {
     for (unsigned i = 0; i < self->rows->len; i++) {
         FitRow *row = &g_array_index(self->rows, FitRow, i);
-        g_auto(Samples) samples = samples_new(self->replay, row, FIT_TRAINING);
+        g_auto(ReplayFitSamples) samples = samples_new(self->replay, row, FIT_TRAINING);
         double real = width(samples.of[0]), model = width(samples.of[1]);
         double own = real > WIDER_MIN * model ? sqrt(real * real - model * model) : 0;
         double sigma = row->median > 0 ? own / row->median : 0;
@@ -330,18 +330,18 @@ static gboolean
 fit(ReplayFit *self, GError **error)
 {
     /* As the scenario has it. */
-    if (!simulate(self, error))
+    if (!replay_fit_simulate(self, error))
         return FALSE;
     find_rows(self);
     note(self, FALSE);
     for (unsigned round = 0; round < 2 * ROUNDS; round++) {
         fit_medians(self);
-        if (!simulate(self, error))
+        if (!replay_fit_simulate(self, error))
             return FALSE;
         if (round != ROUNDS - 1)
             continue;
         fit_spreads(self);
-        if (!simulate(self, error))
+        if (!replay_fit_simulate(self, error))
             return FALSE;
     }
     note(self, TRUE);
@@ -390,7 +390,7 @@ replay_fit_replay(const ReplayFit *self)
 /* ---- Words ---- */
 
 static void
-add_fault(
+replay_fit_add_fault(
     void *data, const YamlPosition *where, const char *path, const char *message, const char *hint)
 {
     file_faults_add(data, where, path, message, hint);
@@ -451,7 +451,7 @@ replay_fit_scenario(const ReplayFit *self, GError **error)
     g_autoptr(GPtrArray) documents = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
     g_autoptr(YamlPositions) positions = yaml_positions_new();
     g_autoptr(GPtrArray) faults = g_ptr_array_new_with_free_func((GDestroyNotify)file_fault_free);
-    const YamlReport report = {add_fault, faults};
+    const YamlReport report = {replay_fit_add_fault, faults};
     g_autofree char *text = NULL;
     gsize length;
 

@@ -27,7 +27,7 @@ first_time(const RecordedObject *object)
 }
 
 static int
-compare_places(const void *a, const void *b, void *data)
+replay_match_compare_places(const void *a, const void *b, void *data)
 {
     const GPtrArray *objects = data;
     unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
@@ -46,7 +46,7 @@ places_of(const Recorded *side, RecordedKind kind)
     for (unsigned i = 0; i < objects->len; i++)
         if (((const RecordedObject *)objects->pdata[i])->kind == (int)kind)
             g_array_append_val(places, i);
-    g_array_sort_with_data(places, compare_places, (void *)objects);
+    g_array_sort_with_data(places, replay_match_compare_places, (void *)objects);
     return places;
 }
 

@@ -16,7 +16,7 @@ static const char *const side_names[N_REPLAY_SIDES] = {"recorded", "simulated"};
 
 /* "12.3 ms", "3.21 s": four columns of digits. */
 static const char *
-time_text(double seconds, char *buffer, gsize size)
+replay_report_time_text(double seconds, char *buffer, gsize size)
 {
     double size_of = fabs(seconds);
 
@@ -30,7 +30,7 @@ time_text(double seconds, char *buffer, gsize size)
         g_snprintf(buffer, size, "%.*f s", size_of < 10 ? 2 : size_of < 100 ? 1 : 0, seconds);
     return buffer;
 }
-#define TEXT(seconds) time_text((seconds), (char[24]){0}, 24)
+#define TEXT(seconds) replay_report_time_text((seconds), (char[24]){0}, 24)
 
 /* "shop/cache-0" */
 static char *

@@ -74,7 +74,7 @@ typedef struct {
     GHashTable *volumes;     /* "namespace/claim" -> GArray of unsigned: its volumes */
     GHashTable *attachments; /* the same: its attachments */
     GArray *values;
-} Walk;
+} ReplayStagesWalk;
 
 static void
 index_add(GHashTable *index, const char *claim, unsigned object)
@@ -91,7 +91,7 @@ index_add(GHashTable *index, const char *claim, unsigned object)
 }
 
 static const char *
-claim_of(const Walk *walk, const RecordedObject *object)
+replay_stages_claim_of(const ReplayStagesWalk *walk, const RecordedObject *object)
 {
     const char *volume = object->kind == RECORDED_VOLUME ? object->name : object->volume;
 
@@ -101,7 +101,7 @@ claim_of(const Walk *walk, const RecordedObject *object)
 }
 
 static const char *
-claim_text(const Walk *walk, const RecordedObject *claim)
+claim_text(const ReplayStagesWalk *walk, const RecordedObject *claim)
 {
     g_autofree char *text = g_strdup_printf("%s/%s", claim->namespace, claim->name);
 
@@ -109,7 +109,7 @@ claim_text(const Walk *walk, const RecordedObject *claim)
 }
 
 static void
-make_index(Walk *walk)
+make_index(ReplayStagesWalk *walk)
 {
     for (unsigned i = 0; i < walk->objects->len; i++) {
         const RecordedObject *object = walk->objects->pdata[i];
@@ -122,19 +122,19 @@ make_index(Walk *walk)
     for (unsigned i = 0; i < walk->objects->len; i++) {
         const RecordedObject *object = walk->objects->pdata[i];
         if (object->kind == RECORDED_VOLUME)
-            index_add(walk->volumes, claim_of(walk, object), i);
+            index_add(walk->volumes, replay_stages_claim_of(walk, object), i);
         else if (object->kind == RECORDED_ATTACHMENT)
-            index_add(walk->attachments, claim_of(walk, object), i);
+            index_add(walk->attachments, replay_stages_claim_of(walk, object), i);
     }
 }
 
 static const char *
-workload_of(const Walk *walk, const RecordedObject *object)
+workload_of(const ReplayStagesWalk *walk, const RecordedObject *object)
 {
     if (object->kind == RECORDED_POD)
         return workload_of_pod(walk->workloads, object);
-    const char *claim =
-        object->kind == RECORDED_CLAIM ? claim_text(walk, object) : claim_of(walk, object);
+    const char *claim = object->kind == RECORDED_CLAIM ? claim_text(walk, object)
+                                                       : replay_stages_claim_of(walk, object);
     const char *workload =
         claim == NULL ? NULL : g_hash_table_lookup(walk->workloads->of_claim, claim);
     return workload != NULL ? workload : recorded_text(walk->workloads->texts, "no known pod");
@@ -142,8 +142,12 @@ workload_of(const Walk *walk, const RecordedObject *object)
 
 /* Adds a stage, if both of its ends were seen, in this order. */
 static void
-add_value(
-    Walk *walk, ReplayStage stage, unsigned object, SimTime from, unsigned last, RecordedTime ends)
+replay_stages_add_value(ReplayStagesWalk *walk,
+                        ReplayStage stage,
+                        unsigned object,
+                        SimTime from,
+                        unsigned last,
+                        RecordedTime ends)
 {
     SimTime to = ((const RecordedObject *)walk->objects->pdata[last])->at[ends];
 
@@ -177,7 +181,7 @@ static const struct {
 
 /* The first volume of the claim since it was asked for. */
 static void
-add_provision(Walk *walk, unsigned i)
+add_provision(ReplayStagesWalk *walk, unsigned i)
 {
     const RecordedObject *claim = walk->objects->pdata[i];
     const GArray *volumes = g_hash_table_lookup(walk->volumes, claim_text(walk, claim));
@@ -188,14 +192,18 @@ add_provision(Walk *walk, unsigned i)
         if (volume->at[RECORDED_CREATED] == TIME_UNSET ||
             volume->at[RECORDED_CREATED] < claim->at[RECORDED_ASKED])
             continue;
-        add_value(walk, REPLAY_PROVISION, i, claim->at[RECORDED_ASKED], v, RECORDED_CREATED);
+        replay_stages_add_value(walk, REPLAY_PROVISION, i, claim->at[RECORDED_ASKED], v,
+                                RECORDED_CREATED);
         return;
     }
 }
 
 /* The last attachment of a claim to a node up to @limit. Returns: its index + 1; 0: none */
 static unsigned
-attachment_of(const Walk *walk, const RecordedObject *pod, const char *claim_name, SimTime limit)
+attachment_of(const ReplayStagesWalk *walk,
+              const RecordedObject *pod,
+              const char *claim_name,
+              SimTime limit)
 {
     g_autofree char *claim = g_strdup_printf("%s/%s", pod->namespace, claim_name);
     const GArray *list = g_hash_table_lookup(walk->attachments, claim);
@@ -218,7 +226,7 @@ attachment_of(const Walk *walk, const RecordedObject *pod, const char *claim_nam
 /* attach and mount of a pod with volumes, start of one without. A Ready pod has all volumes, so an
  * attachment that was not seen is older than the pod, or the driver needs none. */
 static void
-add_start(Walk *walk, unsigned i)
+replay_stages_add_start(ReplayStagesWalk *walk, unsigned i)
 {
     const RecordedObject *pod = walk->objects->pdata[i];
     SimTime ready = pod->at[RECORDED_READY], scheduled = pod->at[RECORDED_SCHEDULED];
@@ -229,7 +237,7 @@ add_start(Walk *walk, unsigned i)
     if (scheduled == TIME_UNSET)
         return;
     if (pod->claims == NULL) {
-        add_value(walk, REPLAY_START, i, scheduled, i, RECORDED_READY);
+        replay_stages_add_value(walk, REPLAY_START, i, scheduled, i, RECORDED_READY);
         return;
     }
     for (unsigned k = 0; pod->claims[k] != NULL; k++) {
@@ -244,14 +252,14 @@ add_start(Walk *walk, unsigned i)
             ends = RECORDED_ATTACHED;
         }
     }
-    add_value(walk, REPLAY_ATTACH, i, scheduled, last, ends);
-    add_value(walk, REPLAY_MOUNT, i, attached, i, RECORDED_READY);
+    replay_stages_add_value(walk, REPLAY_ATTACH, i, scheduled, last, ends);
+    replay_stages_add_value(walk, REPLAY_MOUNT, i, attached, i, RECORDED_READY);
 }
 
 GArray *
 replay_stages(const Recorded *recorded, ReplayWorkloads *workloads)
 {
-    Walk walk = {
+    ReplayStagesWalk walk = {
         .objects = recorded_objects(recorded),
         .workloads = workloads,
         .claim_of = g_hash_table_new(g_str_hash, g_str_equal),
@@ -267,12 +275,12 @@ replay_stages(const Recorded *recorded, ReplayWorkloads *workloads)
         const RecordedObject *object = walk.objects->pdata[i];
         for (unsigned k = 0; k < G_N_ELEMENTS(plain_stages); k++)
             if (object->kind == (int)plain_stages[k].kind)
-                add_value(&walk, plain_stages[k].stage, i, object->at[plain_stages[k].from], i,
-                          plain_stages[k].to);
+                replay_stages_add_value(&walk, plain_stages[k].stage, i,
+                                        object->at[plain_stages[k].from], i, plain_stages[k].to);
         if (object->kind == RECORDED_CLAIM)
             add_provision(&walk, i);
         else if (object->kind == RECORDED_POD)
-            add_start(&walk, i);
+            replay_stages_add_start(&walk, i);
     }
     g_hash_table_unref(walk.claim_of);
     g_hash_table_unref(walk.volumes);

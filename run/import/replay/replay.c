@@ -47,11 +47,11 @@ replay_verdict_word(ReplayVerdict verdict)
 
 /* Returns: (owned): the run at its end; NULL with @error */
 static Run *
-simulate(const Replay *self,
-         const Scenario *scenario,
-         unsigned replication,
-         Recorder **recorder,
-         GError **error)
+replay_simulate(const Replay *self,
+                const Scenario *scenario,
+                unsigned replication,
+                Recorder **recorder,
+                GError **error)
 {
     const RunOptions options = {.seed = self->options.seed,
                                 .replication = replication,
@@ -70,7 +70,7 @@ simulate(const Replay *self,
 }
 
 static Scenario *
-load(const Replay *self, GError **error)
+replay_load(const Replay *self, GError **error)
 {
     const ScenarioOptions options = {.data_dir = self->options.data_dir, .set = self->options.set};
     g_autoptr(GPtrArray) faults = NULL;
@@ -115,9 +115,10 @@ find_drivers(Replay *self)
 static gboolean
 simulate_first(Replay *self, GError **error)
 {
-    self->scenario = load(self, error);
-    self->run =
-        self->scenario == NULL ? NULL : simulate(self, self->scenario, 0, &self->recorder, error);
+    self->scenario = replay_load(self, error);
+    self->run = self->scenario == NULL
+                    ? NULL
+                    : replay_simulate(self, self->scenario, 0, &self->recorder, error);
     if (self->run == NULL)
         return FALSE;
     find_drivers(self);
@@ -145,16 +146,16 @@ take_next(Replay *self)
 
 /* A thread: a scenario's maps are counted without locks, so each has its own. */
 static void *
-work(void *data)
+replay_work(void *data)
 {
     Replay *self = data;
     g_autoptr(GError) error = NULL;
-    g_autoptr(Scenario) scenario = load(self, &error);
+    g_autoptr(Scenario) scenario = replay_load(self, &error);
     unsigned replication;
 
     while (error == NULL && (replication = take_next(self)) != 0) {
         g_autoptr(Recorder) recorder = NULL;
-        g_autoptr(Run) run = simulate(self, scenario, replication, &recorder, &error);
+        g_autoptr(Run) run = replay_simulate(self, scenario, replication, &recorder, &error);
         if (run == NULL)
             break;
         g_mutex_lock(&self->lock);
@@ -180,7 +181,7 @@ simulate_others(Replay *self, GError **error)
 
     self->next = 1;
     for (unsigned i = 0; i < n; i++)
-        threads[i] = g_thread_new("replay", work, self);
+        threads[i] = g_thread_new("replay", replay_work, self);
     for (unsigned i = 0; i < n; i++)
         g_thread_join(threads[i]);
     if (self->error == NULL)
@@ -192,7 +193,7 @@ simulate_others(Replay *self, GError **error)
 /* ---- Rows ---- */
 
 static double
-seconds(SimTime time)
+replay_seconds(SimTime time)
 {
     return (double)time / (double)SIM_SECOND;
 }
@@ -225,7 +226,7 @@ row_equal(const void *a, const void *b)
 
 /* @rows: a set of the rows. Returns: (borrowed): the row, made if it is new */
 static ReplayRow *
-find_row(Replay *self, GHashTable *rows, ReplayStage stage, const char *workload)
+replay_find_row(Replay *self, GHashTable *rows, ReplayStage stage, const char *workload)
 {
     const ReplayRow wanted = {.stage = stage, .workload = workload};
     ReplayRow *row = g_hash_table_lookup(rows, &wanted);
@@ -272,9 +273,9 @@ collect_values(Replay *self, GHashTable *rows, const GArray *values, ReplaySide 
     }
     for (unsigned i = 0; i < values->len; i++) {
         const ReplayValue *value = &g_array_index(values, ReplayValue, i);
-        double length = seconds(value->to - value->from);
-        ReplayRow *all = find_row(self, rows, value->stage, NULL);
-        ReplayRow *part = find_row(self, rows, value->stage, value->workload);
+        double length = replay_seconds(value->to - value->from);
+        ReplayRow *all = replay_find_row(self, rows, value->stage, NULL);
+        ReplayRow *part = replay_find_row(self, rows, value->stage, value->workload);
         g_array_append_val(all->values[side], length);
         g_array_append_val(part->values[side], length);
     }
@@ -284,9 +285,9 @@ collect_values(Replay *self, GHashTable *rows, const GArray *values, ReplaySide 
 }
 
 static gboolean
-is_about(double recorded, double low, double high, double tolerance)
+replay_is_about(double recorded, double low, double high, double tolerance)
 {
-    double slack = seconds(REPLAY_RESOLUTION);
+    double slack = replay_seconds(REPLAY_RESOLUTION);
 
     return recorded >= low / tolerance - slack && recorded <= high * tolerance + slack;
 }
@@ -315,7 +316,7 @@ widen(const ReplayRow *row, ReplayQuantile i, double *low, double *high)
 }
 
 static ReplayVerdict
-judge(const ReplayRow *row, double tolerance)
+replay_judge(const ReplayRow *row, double tolerance)
 {
     gboolean is_within = TRUE, is_near = TRUE;
 
@@ -329,9 +330,9 @@ judge(const ReplayRow *row, double tolerance)
         return REPLAY_DIFFERS;
     for (unsigned i = 0; i <= REPLAY_P90; i++) {
         double recorded = row->q[REPLAY_RECORDED][i], low = row->low[i], high = row->high[i];
-        is_within = is_within && is_about(recorded, low, high, 1);
+        is_within = is_within && replay_is_about(recorded, low, high, 1);
         widen(row, (ReplayQuantile)i, &low, &high);
-        is_near = is_near && is_about(recorded, low, high, tolerance);
+        is_near = is_near && replay_is_about(recorded, low, high, tolerance);
     }
     return is_within ? REPLAY_WITHIN : is_near ? REPLAY_NEAR : REPLAY_DIFFERS;
 }
@@ -371,7 +372,7 @@ finish_row(ReplayRow *row, const ReplayOptions *options)
         row->ks = fit_ks_two((double *)real->data, real->len, (double *)model->data, model->len);
         row->ks_p = fit_ks_probability(row->ks, n);
     }
-    row->verdict = judge(row, options->tolerance);
+    row->verdict = replay_judge(row, options->tolerance);
 }
 
 /* ---- Pairs ---- */
@@ -434,8 +435,9 @@ pair_stage(Replay *self, unsigned replication, ReplayStage stage)
             .stage = stage,
             .object = recorded_objects(self->recorded)->pdata[value->object],
             .workload = value->workload,
-            .seconds = {seconds(value->to - value->from), seconds(other->to - other->from)},
-            .from = {seconds(value->from),             seconds(other->from)            },
+            .seconds = {replay_seconds(value->to - value->from),
+                        replay_seconds(other->to - other->from)                             },
+            .from = {replay_seconds(value->from),             replay_seconds(other->from)},
             .simulated = match - 1,
             .value = place - 1
         };
@@ -446,7 +448,7 @@ pair_stage(Replay *self, unsigned replication, ReplayStage stage)
 }
 
 static int
-compare_rows(const void *a, const void *b)
+replay_compare_rows(const void *a, const void *b)
 {
     const ReplayRow *x = *(ReplayRow *const *)a, *y = *(ReplayRow *const *)b;
     int order = g_strcmp0(x->workload, y->workload);
@@ -468,12 +470,12 @@ make_rows(Replay *self)
     g_array_sort(self->pairs, compare_pairs);
     for (unsigned i = 0; i < self->pairs->len; i++) {
         const ReplayPair *pair = &g_array_index(self->pairs, ReplayPair, i);
-        note_largest(find_row(self, rows, pair->stage, NULL), pair);
-        note_largest(find_row(self, rows, pair->stage, pair->workload), pair);
+        note_largest(replay_find_row(self, rows, pair->stage, NULL), pair);
+        note_largest(replay_find_row(self, rows, pair->stage, pair->workload), pair);
     }
     for (unsigned i = 0; i < self->rows->len; i++)
         finish_row(self->rows->pdata[i], &self->options);
-    g_ptr_array_sort(self->rows, compare_rows);
+    g_ptr_array_sort(self->rows, replay_compare_rows);
 }
 
 /* ---- The whole ---- */

@@ -76,7 +76,7 @@ find_spans(const Recorded *recorded, const char *driver, CsiLatency kind)
 }
 
 static gboolean
-has_failed(const Span *span, SimTime usual)
+errors_has_failed(const Span *span, SimTime usual)
 {
     return span->end == TIME_UNSET ||
            span->end - span->start > usual + usual / 2 + (SimTime)(RETRY_S * SIM_SECOND);
@@ -89,7 +89,7 @@ first_failure(const GArray *spans, SimTime usual, SimTime from, SimTime until, S
     *first = TIME_UNSET;
     for (unsigned i = 0; i < spans->len; i++) {
         const Span *span = &g_array_index(spans, Span, i);
-        if (has_failed(span, usual) && span->start >= from - usual && span->start <= until &&
+        if (errors_has_failed(span, usual) && span->start >= from - usual && span->start <= until &&
             (*first == TIME_UNSET || span->start < *first))
             *first = span->start;
     }
@@ -111,7 +111,7 @@ find_phase(const GArray *spans, SimTime usual, SimTime *from, SimTime *until)
     for (unsigned i = 0; i < spans->len; i++) {
         const Span *span = &g_array_index(spans, Span, i);
         SimTime success = span->end == TIME_UNSET ? TIME_UNSET : span->end - usual;
-        if (!has_failed(span, usual) && span->start < first)
+        if (!errors_has_failed(span, usual) && span->start < first)
             last_good = MAX(last_good, span->start);
         if (success != TIME_UNSET && success > first)
             good_again = MIN(good_again, success);
@@ -143,7 +143,7 @@ typedef struct {
 
 /* @n: 0: all calls fail */
 static void
-append(const Entries *self, double n, SimTime from, SimTime until)
+errors_append(const Entries *self, double n, SimTime from, SimTime until)
 {
     char begin[SIM_TIME_BUFFER], end[SIM_TIME_BUFFER];
     json_t *error = json_pack("{s:s, s:s}", "method", csi_latency_name(self->calls->kind), "code",
@@ -194,7 +194,7 @@ append_phase(const Entries *self, const ScrapedMean *window)
         return FALSE;
     from -= from % (SIM_SECOND / 10);
     until -= until % (SIM_SECOND / 10);
-    append(self, 0, from, until);
+    errors_append(self, 0, from, until);
     import_report_say(self->report, REPORT_GUESSED,
                       "%s: all calls of %s failed with %s for a while (%.0f are counted): from "
                       "before the first object that had to wait until others had not.",
@@ -219,7 +219,7 @@ append_counted(const Entries *self, const ScrapedMean *span)
                           csi_code_name(calls->code));
         return;
     }
-    append(self, span->n, span->from - self->start, span->to - self->start);
+    errors_append(self, span->n, span->from - self->start, span->to - self->start);
     import_report_say(self->report, REPORT_TAKEN,
                       "%s: calls of %s that failed with %s, as errors between the scrapes before "
                       "and after them.",

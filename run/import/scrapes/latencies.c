@@ -60,20 +60,20 @@ typedef struct {
     unsigned n;
     double count, mean; /* seconds; 0: not told */
     int first, last;    /* the buckets that have calls */
-} Buckets;
+} LatenciesBuckets;
 
 static void
-buckets_clear(Buckets *self)
+buckets_clear(LatenciesBuckets *self)
 {
     g_free(self->upper);
     g_free(self->cumulative);
 }
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Buckets, buckets_clear)
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(LatenciesBuckets, buckets_clear)
 
-static Buckets
+static LatenciesBuckets
 buckets_of(const ScrapedCalls *calls)
 {
-    Buckets self = {.n = calls->buckets->len, .count = scraped_count(calls), .first = -1};
+    LatenciesBuckets self = {.n = calls->buckets->len, .count = scraped_count(calls), .first = -1};
     double below = 0;
 
     self.upper = g_new(double, self.n);
@@ -93,14 +93,14 @@ buckets_of(const ScrapedCalls *calls)
 }
 
 static double
-lower_bound(const Buckets *self, int i)
+lower_bound(const LatenciesBuckets *self, int i)
 {
     return i > 0 ? self->upper[i - 1] : 0;
 }
 
 /* The bucket without an end is taken as twice its begin, or as what the mean needs. */
 static double
-upper_bound(const Buckets *self, int i)
+upper_bound(const LatenciesBuckets *self, int i)
 {
     return isfinite(self->upper[i]) ? self->upper[i] : MAX(2 * lower_bound(self, i), self->mean);
 }
@@ -155,7 +155,7 @@ lognormal_json(double mean, double cv)
 /* A lognormal of the measured mean, with the spread that suits the buckets best. Returns: FALSE:
  * none suits */
 static gboolean
-fit_lognormal(const Buckets *self, double *cv)
+fit_lognormal(const LatenciesBuckets *self, double *cv)
 {
     double distance = 0, n_cells = 0;
     Fit fit;
@@ -182,7 +182,7 @@ fit_lognormal(const Buckets *self, double *cv)
 /* Straight lines within the buckets. A bucket whose mean is known lies around it; the others lie at
  * their lower or upper end, so that the mean of all is the measured one. */
 static json_t *
-empirical_json(const ScrapedCalls *calls, const Buckets *self)
+empirical_json(const ScrapedCalls *calls, const LatenciesBuckets *self)
 {
     double low = 0, width = 0, q = 0;
     json_t *quantiles = json_array();
@@ -212,7 +212,7 @@ empirical_json(const ScrapedCalls *calls, const Buckets *self)
 }
 
 static json_t *
-one_bucket_json(const ScrapedCalls *calls, const Buckets *buckets, const char **how)
+one_bucket_json(const ScrapedCalls *calls, const LatenciesBuckets *buckets, const char **how)
 {
     double begin = lower_bound(buckets, buckets->first);
     double cv = spread_of_means(calls, -1, buckets->mean);
@@ -232,7 +232,7 @@ one_bucket_json(const ScrapedCalls *calls, const Buckets *buckets, const char **
 
 /* (owned): a distribution as in a scenario; @how: the reason, for the report */
 static json_t *
-distribution_of(const ScrapedCalls *calls, const Buckets *buckets, const char **how)
+distribution_of(const ScrapedCalls *calls, const LatenciesBuckets *buckets, const char **how)
 {
     double cv;
 
@@ -284,7 +284,7 @@ scrapes_latency(const Scrapes *self, const char *driver, ImportReport *report)
         const char *how;
         if (calls == NULL || is_counted_elsewhere(self, driver, calls))
             continue;
-        g_auto(Buckets) buckets = buckets_of(calls);
+        g_auto(LatenciesBuckets) buckets = buckets_of(calls);
         if (buckets.first < 0 || is_idle_call(kind, buckets.mean))
             continue;
         json_object_set_new(latency, csi_latency_name(kind),

@@ -27,7 +27,7 @@ typedef struct {
     char *node;                  /* of a kubelet */
     GHashTable *calls;           /* key -> ScrapedCalls (owned) */
     unsigned number;
-} Scrape;
+} ScrapesScrape;
 
 /* ---- Calls ---- */
 
@@ -103,7 +103,7 @@ static const char *const wanted_metrics[] = {
 };
 
 static gboolean
-add_calls(Scrape *scrape, const StorageSample *storage, double value)
+add_calls(ScrapesScrape *scrape, const StorageSample *storage, double value)
 {
     ScrapedCalls like = {.metric = storage->metric, .kind = storage->kind};
     double upper;
@@ -131,7 +131,7 @@ add_calls(Scrape *scrape, const StorageSample *storage, double value)
 static gboolean
 see_sample(const MetricSample *sample, void *data)
 {
-    Scrape *scrape = data;
+    ScrapesScrape *scrape = data;
     StorageSample storage;
 
     if (storage_sample_of(sample, &storage))
@@ -147,7 +147,7 @@ see_sample(const MetricSample *sample, void *data)
 
 /* Buckets are cumulative: a smaller count than in the bucket below means a broken or cut file. */
 static gboolean
-check_calls(const Scrape *scrape, GError **error)
+check_calls(const ScrapesScrape *scrape, GError **error)
 {
     g_autoptr(GList) keys = keys_of(scrape->calls);
 
@@ -173,7 +173,7 @@ check_calls(const Scrape *scrape, GError **error)
 static void
 scrape_free(void *data)
 {
-    Scrape *scrape = data;
+    ScrapesScrape *scrape = data;
 
     g_free(scrape->file);
     g_free(scrape->node);
@@ -190,7 +190,7 @@ read_scrape(GPtrArray *scrapes,
             gint64 changed_s,
             GError **error)
 {
-    Scrape *scrape = g_new0(Scrape, 1);
+    ScrapesScrape *scrape = g_new0(ScrapesScrape, 1);
 
     scrape->file = g_strdup(file);
     scrape->number = scrapes->len;
@@ -257,7 +257,7 @@ read_entries(GPtrArray *scrapes,
 }
 
 static gboolean
-read_file(GPtrArray *scrapes, const char *file, GError **error)
+scrapes_read_file(GPtrArray *scrapes, const char *file, GError **error)
 {
     GStatBuf status;
     gint64 changed_s = g_stat(file, &status) == 0 ? (gint64)status.st_mtime : 0;
@@ -299,7 +299,7 @@ read_file(GPtrArray *scrapes, const char *file, GError **error)
 static int
 by_processor_time(const void *a, const void *b)
 {
-    const Scrape *x = *(Scrape *const *)a, *y = *(Scrape *const *)b;
+    const ScrapesScrape *x = *(ScrapesScrape *const *)a, *y = *(ScrapesScrape *const *)b;
 
     if (x->processor != y->processor)
         return x->processor < y->processor ? -1 : 1;
@@ -309,7 +309,7 @@ by_processor_time(const void *a, const void *b)
 /* Whether @b can be a later scrape of the same process: its counters went on. Where no call was
  * added, the sum of the durations is the same to the last digit, and tells processes apart. */
 static gboolean
-goes_on(const Scrape *a, const Scrape *b)
+goes_on(const ScrapesScrape *a, const ScrapesScrape *b)
 {
     GHashTableIter iter;
     gboolean ok =
@@ -332,7 +332,7 @@ find_processes(GPtrArray *scrapes)
 {
     GPtrArray *processes = g_ptr_array_new_with_free_func((GDestroyNotify)g_ptr_array_unref);
 
-    qsort(scrapes->pdata, scrapes->len, sizeof(Scrape *), by_processor_time);
+    qsort(scrapes->pdata, scrapes->len, sizeof(ScrapesScrape *), by_processor_time);
     for (unsigned i = 0; i < scrapes->len; i++) {
         GPtrArray *process = NULL;
         for (unsigned k = 0; process == NULL && k < processes->len; k++) {
@@ -363,7 +363,7 @@ same_bounds(const GArray *a, const GArray *b)
 
 /* Adds the calls of @to without those of @from to the totals; NULL: those since the start. */
 static void
-add_between(Scrapes *self, const Scrape *from, const Scrape *to, ImportReport *report)
+add_between(Scrapes *self, const ScrapesScrape *from, const ScrapesScrape *to, ImportReport *report)
 {
     SimTime started = to->started_s > 0
                           ? (SimTime)((to->started_s - (double)API_EPOCH_S) * SIM_SECOND)
@@ -415,7 +415,7 @@ first_time(const GPtrArray *scrapes)
     SimTime first = TIME_UNSET;
 
     for (unsigned i = 0; i < scrapes->len; i++) {
-        const Scrape *scrape = scrapes->pdata[i];
+        const ScrapesScrape *scrape = scrapes->pdata[i];
         if (scrape->time != TIME_UNSET && (first == TIME_UNSET || scrape->time < first))
             first = scrape->time;
     }
@@ -431,9 +431,10 @@ add_processes(Scrapes *self, GPtrArray *processes, SimTime first, ImportReport *
 
     for (unsigned i = 0; i < processes->len; i++) {
         const GPtrArray *process = processes->pdata[i];
-        const Scrape *earliest = process->pdata[0];
+        const ScrapesScrape *earliest = process->pdata[0];
         gboolean is_new = earliest->started_s > first_s + START_TOLERANCE_S;
-        if (g_hash_table_size(((const Scrape *)process->pdata[process->len - 1])->calls) == 0) {
+        if (g_hash_table_size(((const ScrapesScrape *)process->pdata[process->len - 1])->calls) ==
+            0) {
             import_report_count(report, REPORT_LEFT_OUT, "Scrapes without a call of a CSI driver",
                                 earliest->file);
             continue;
@@ -470,7 +471,7 @@ scrapes_read(const char *const *files, ImportReport *report, GError **error)
 
     self->totals = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, calls_free);
     for (; *files != NULL; files++)
-        if (!read_file(scrapes, *files, error))
+        if (!scrapes_read_file(scrapes, *files, error))
             return NULL;
     SimTime first = first_time(scrapes);
     g_autoptr(GPtrArray) processes = find_processes(scrapes);

@@ -11,10 +11,10 @@ typedef struct {
     const char *kind, *path; /* of the object that names it; "[]": each item of a list */
     const char *wanted, *effect;
     gboolean only_if_none; /* told only if the dump has no object of that kind */
-} Reference;
+} MissingReference;
 
 /* clang-format off */
-static const Reference references[] = {
+static const MissingReference references[] = {
     {"Pod", "spec.nodeName", "Node", "pods on them are deleted", FALSE},
     {"Pod", "spec.volumes[].persistentVolumeClaim.claimName", "PersistentVolumeClaim",
      "pods that use them and stop do not start again", FALSE},
@@ -33,7 +33,7 @@ typedef struct {
     const Dump *dump;
     ImportReport *report;
     GHashTable *told; /* of "Kind/namespace/name" */
-} Search;
+} MissingSearch;
 
 static gboolean
 has_kind(const Dump *dump, const char *kind)
@@ -44,7 +44,11 @@ has_kind(const Dump *dump, const char *kind)
 }
 
 static void
-tell(Search *self, const char *wanted, const char *namespace, const char *name, const char *effect)
+start_missing_tell(MissingSearch *self,
+                   const char *wanted,
+                   const char *namespace,
+                   const char *name,
+                   const char *effect)
 {
     g_autofree char *reason =
         g_strdup_printf("%s%s: %s", wanted, g_str_has_suffix(wanted, "s") ? "es" : "s", effect);
@@ -68,7 +72,7 @@ is_over(const json_t *object)
 }
 
 static void
-see_name(Search *self, const Reference *row, const json_t *object, const char *name)
+see_name(MissingSearch *self, const MissingReference *row, const json_t *object, const char *name)
 {
     ObjectKind kind;
     const char *namespace = NULL;
@@ -80,11 +84,11 @@ see_name(Search *self, const Reference *row, const json_t *object, const char *n
         namespace = namespace != NULL ? namespace : dump_meta(object, "namespace");
     }
     if (dump_find(self->dump, row->wanted, namespace, name) == NULL)
-        tell(self, row->wanted, namespace, name, row->effect);
+        start_missing_tell(self, row->wanted, namespace, name, row->effect);
 }
 
 static void
-see_reference(Search *self, const Reference *row, const json_t *object)
+see_reference(MissingSearch *self, const MissingReference *row, const json_t *object)
 {
     const char *list = strstr(row->path, "[].");
     const json_t *items, *item;
@@ -103,7 +107,7 @@ see_reference(Search *self, const Reference *row, const json_t *object)
 
 /* Owners of kinds that models know: the garbage collector looks for these alone. */
 static void
-see_owners(Search *self, const json_t *object)
+see_owners(MissingSearch *self, const json_t *object)
 {
     const json_t *owners = json_path_get(object, "metadata.ownerReferences"), *owner;
     gsize i;
@@ -117,8 +121,9 @@ see_owners(Search *self, const json_t *object)
         if (version == NULL || kind == NULL || name == NULL || uid == NULL ||
             !kind_find(version, kind, &known) || dump_find_uid(self->dump, uid) != NULL)
             continue;
-        tell(self, kind, kind_class(known)->namespaced ? dump_meta(object, "namespace") : NULL,
-             name, "what they own is deleted by the garbage collector");
+        start_missing_tell(self, kind,
+                           kind_class(known)->namespaced ? dump_meta(object, "namespace") : NULL,
+                           name, "what they own is deleted by the garbage collector");
     }
 }
 
@@ -126,7 +131,7 @@ gboolean
 missing_tell(const Dump *dump, ImportReport *report, GError **error)
 {
     g_autoptr(GHashTable) told = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-    Search self = {dump, report, told};
+    MissingSearch self = {dump, report, told};
     const json_t *object;
 
     for (unsigned row = 0; row < G_N_ELEMENTS(references); row++) {

@@ -8,7 +8,7 @@
 
 /* @spec: of a pod of the class, or of a template */
 static void
-add_class(Dump *dump, const char *name, const json_t *spec, ImportReport *report)
+priorities_add_class(Dump *dump, const char *name, const json_t *spec, ImportReport *report)
 {
     const json_t *policy = json_object_get(spec, "preemptionPolicy");
     json_int_t value = json_integer_value(json_object_get(spec, "priority"));
@@ -31,7 +31,7 @@ see_spec(Dump *dump, const json_t *spec, ImportReport *report)
 
     if (name != NULL && *name != '\0' && !priority_class_of_system(name, &value) &&
         dump_find(dump, "PriorityClass", NULL, name) == NULL)
-        add_class(dump, name, spec, report);
+        priorities_add_class(dump, name, spec, report);
 }
 
 void

@@ -206,7 +206,10 @@ append_step(GString *path, const char *step)
 }
 
 static void
-walk(const json_t *set, GString *path, void (*visit)(const char *path, void *data), void *data)
+apply_field_set_walk(const json_t *set,
+                     GString *path,
+                     void (*visit)(const char *path, void *data),
+                     void *data)
 {
     gsize length = path->len;
     json_t *node;
@@ -218,7 +221,7 @@ walk(const json_t *set, GString *path, void (*visit)(const char *path, void *dat
         append_step(path, step);
         if (is_member(node))
             visit(path->str, data);
-        walk(node, path, visit, data);
+        apply_field_set_walk(node, path, visit, data);
         g_string_truncate(path, length);
     }
 }
@@ -238,6 +241,6 @@ field_set_walk(const json_t *set, void (*visit)(const char *path, void *data), v
     g_autoptr(GString) path = g_string_new(NULL);
     json_t *sorted = json_sorted(set);
 
-    walk(sorted, path, visit, data);
+    apply_field_set_walk(sorted, path, visit, data);
     json_decref(sorted);
 }

@@ -21,15 +21,15 @@ typedef struct {
     json_t *ignored;     /* fields that this write cannot change */
     GPtrArray *managers; /* (owned): before, then after it */
     ManagerEntry self;   /* the identity of the writer, borrowed */
-} Write;
+} ManagedFieldsWrite;
 
 static void
-write_clear(Write *self)
+write_clear(ManagedFieldsWrite *self)
 {
     json_decref(self->ignored);
     g_clear_pointer(&self->managers, g_ptr_array_unref);
 }
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Write, write_clear)
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(ManagedFieldsWrite, write_clear)
 
 static const json_t *
 managed_fields_of(const json_t *object)
@@ -61,7 +61,7 @@ without_meta(json_t *set)
 }
 
 static void
-write_init(Write *self,
+write_init(ManagedFieldsWrite *self,
            const json_t *object,
            const SchemaType *type,
            const FieldWriter *writer,
@@ -70,7 +70,7 @@ write_init(Write *self,
     const char *api_version = json_string_value(json_object_get(object, "apiVersion"));
     gboolean to_status = g_strcmp0(writer->subresource, "status") == 0;
 
-    *self = (Write){.type = type, .writer = writer, .ignored = json_object()};
+    *self = (ManagedFieldsWrite){.type = type, .writer = writer, .ignored = json_object()};
     self->self = (ManagerEntry){
         .manager = (char *)(*writer->manager != '\0' ? writer->manager : "unknown"),
         .operation = (char *)(applies ? MANAGED_APPLY : MANAGED_UPDATE),
@@ -103,7 +103,10 @@ exclude(json_t **set, const json_t *without)
 
 /* The changes of a write that count. */
 static void
-write_compare(const Write *self, const json_t *before, const json_t *after, Comparison *changes)
+write_compare(const ManagedFieldsWrite *self,
+              const json_t *before,
+              const json_t *after,
+              TypedComparison *changes)
 {
     comparison_init(changes, before, after, self->type);
     exclude(&changes->added, self->ignored);
@@ -142,9 +145,9 @@ field_conflict_free(void *data)
  * was theirs; then nothing is taken if it is not empty. @allowed: (nullable): fields that may be
  * taken all the same */
 static void
-take_changes(Write *self,
+take_changes(ManagedFieldsWrite *self,
              const ManagerEntry *except,
-             const Comparison *changes,
+             const TypedComparison *changes,
              GPtrArray *conflicts,
              const json_t *allowed)
 {
@@ -175,7 +178,7 @@ take_changes(Write *self,
 
 /* Records an update by @like. */
 static void
-record_update(Write *self, const ManagerEntry *like, const Comparison *changes)
+record_update(ManagedFieldsWrite *self, const ManagerEntry *like, const TypedComparison *changes)
 {
     json_t *changed = field_set_combine(changes->modified, changes->added, FIELD_SET_UNION);
 
@@ -214,7 +217,7 @@ bare_copy(const json_t *object)
 
 /* Puts the managers into an object. */
 static void
-put_managers(Write *self, json_t *object)
+put_managers(ManagedFieldsWrite *self, json_t *object)
 {
     json_t *list = managers_print(self->managers), *meta = json_object_get(object, "metadata");
 
@@ -262,13 +265,13 @@ managed_fields_update(const json_t *live,
 {
     json_t *before = live != NULL ? bare_copy(live) : empty_object(written);
     json_t *after = bare_copy(written);
-    g_auto(Write) write = {0};
+    g_auto(ManagedFieldsWrite) write = {0};
 
     write_init(&write, written, type, writer, FALSE);
     write.managers = managers_before(live, written, writer);
     /* skipNonAppliedManager: an object that nobody manages stays so. */
     if (live == NULL || write.managers->len > 0) {
-        g_auto(Comparison) changes = {0};
+        g_auto(TypedComparison) changes = {0};
 
         write_compare(&write, before, after, &changes);
         record_update(&write, &write.self, &changes);
@@ -281,7 +284,7 @@ managed_fields_update(const json_t *live,
 /* prune() in merge/update.go: removes what the manager applied last time, does not apply now, and
  * nobody else has. @last: (nullable). Returns: (owned) */
 static json_t *
-prune(const Write *self, json_t *merged, const json_t *last)
+prune(const ManagedFieldsWrite *self, json_t *merged, const json_t *last)
 {
     json_t *managed = json_object(), *next;
 
@@ -327,7 +330,7 @@ prune(const Write *self, json_t *merged, const json_t *last)
 /* allowedConflictsFromLastApplied(): fields that client-side apply set, and that nobody changed
  * since: kubectl may take them. Returns: (owned): NULL: none */
 static json_t *
-allowed_from_last_applied(const Write *self, const json_t *live)
+allowed_from_last_applied(const ManagedFieldsWrite *self, const json_t *live)
 {
     const char *text = json_string_value(json_object_get(
         json_object_get(json_object_get(live, "metadata"), "annotations"), LAST_APPLIED));
@@ -335,7 +338,7 @@ allowed_from_last_applied(const Write *self, const json_t *live)
     const char *version = json_string_value(json_object_get(last, "apiVersion"));
 
     if (g_strcmp0(version, self->self.api_version) == 0) {
-        g_auto(Comparison) changes = {0};
+        g_auto(TypedComparison) changes = {0};
         comparison_init(&changes, last, live, self->type);
         allowed = typed_field_set(last, self->type);
         const json_t *different[] = {changes.modified, changes.added, changes.removed};
@@ -426,14 +429,14 @@ check_applied(const json_t *live, const json_t *applied, const SchemaType *type,
 
 /* The managers before an apply; an object that nobody manages got all its fields before. */
 static void
-read_managers(Write *self, const json_t *live)
+read_managers(ManagedFieldsWrite *self, const json_t *live)
 {
     self->managers = managers_read(managed_fields_of(live));
     if (self->managers == NULL)
         self->managers = managers_read(NULL);
     if (live == NULL || self->managers->len > 0)
         return;
-    g_auto(Comparison) changes = {0};
+    g_auto(TypedComparison) changes = {0};
     json_t *before = empty_object(live), *after = bare_copy(live);
     ManagerEntry like = self->self;
 
@@ -466,7 +469,7 @@ update_last_applied(json_t *object, const json_t *applied)
 
 /* Takes the fields that @after changes, if their managers allow it. Returns: FALSE: conflicts */
 static gboolean
-take_applied(Write *self,
+take_applied(ManagedFieldsWrite *self,
              const ManagerEntry *mine,
              const json_t *before,
              const json_t *after,
@@ -474,7 +477,7 @@ take_applied(Write *self,
              GPtrArray **conflicts,
              GError **error)
 {
-    g_auto(Comparison) changes = {0};
+    g_auto(TypedComparison) changes = {0};
     g_autoptr(GPtrArray) found = g_ptr_array_new_with_free_func(field_conflict_free);
     json_t *allowed = NULL;
 
@@ -501,7 +504,7 @@ managed_fields_apply(const json_t *live,
                      GPtrArray **conflicts,
                      GError **error)
 {
-    g_auto(Write) write = {0};
+    g_auto(ManagedFieldsWrite) write = {0};
 
     *conflicts = NULL;
     if (!check_applied(live, applied, type, error))

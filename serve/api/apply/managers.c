@@ -9,7 +9,7 @@
 #define UPDATERS_MAX 10
 
 static void
-entry_free(void *data)
+managers_entry_free(void *data)
 {
     ManagerEntry *self = data;
 
@@ -95,7 +95,7 @@ managers_drop_empty(GPtrArray *managers)
 }
 
 static const char *
-text_of(const json_t *entry, const char *key)
+managers_text_of(const json_t *entry, const char *key)
 {
     const char *text = json_string_value(json_object_get(entry, key));
 
@@ -105,23 +105,24 @@ text_of(const json_t *entry, const char *key)
 GPtrArray *
 managers_read(const json_t *managed_fields)
 {
-    g_autoptr(GPtrArray) managers = g_ptr_array_new_with_free_func(entry_free);
+    g_autoptr(GPtrArray) managers = g_ptr_array_new_with_free_func(managers_entry_free);
     json_t *entry;
     gsize i;
 
     json_array_foreach((json_t *)managed_fields, i, entry) {
-        const char *operation = text_of(entry, "operation"), *manager = text_of(entry, "manager");
+        const char *operation = managers_text_of(entry, "operation"),
+                   *manager = managers_text_of(entry, "manager");
         const json_t *fields = json_object_get(entry, "fieldsV1");
         ManagerEntry like = {
             .manager = (char *)(manager != NULL ? manager : ""),
             .operation = (char *)operation,
-            .api_version = (char *)text_of(entry, "apiVersion"),
-            .subresource = (char *)text_of(entry, "subresource"),
+            .api_version = (char *)managers_text_of(entry, "apiVersion"),
+            .subresource = (char *)managers_text_of(entry, "subresource"),
         };
 
         if (operation == NULL || like.api_version == NULL ||
             (strcmp(operation, MANAGED_APPLY) != 0 && strcmp(operation, MANAGED_UPDATE) != 0) ||
-            g_strcmp0(text_of(entry, "fieldsType"), "FieldsV1") != 0)
+            g_strcmp0(managers_text_of(entry, "fieldsType"), "FieldsV1") != 0)
             return NULL;
         json_t *set = fields != NULL ? field_set_read(fields) : json_object();
         if (set == NULL)
@@ -129,7 +130,7 @@ managers_read(const json_t *managed_fields)
         ManagerEntry *read = managers_get(managers, &like);
         manager_set(read, set);
         g_free(read->time);
-        read->time = g_strdup(text_of(entry, "time"));
+        read->time = g_strdup(managers_text_of(entry, "time"));
     }
     return g_steal_pointer(&managers);
 }

@@ -114,7 +114,7 @@ items_by_step(const json_t *list, const SchemaType *type)
 
 /* NULL, null, {} and [] have nothing in them. */
 static gboolean
-is_empty(const json_t *value)
+typed_is_empty(const json_t *value)
 {
     return json_object_size(value) == 0 && json_array_size(value) == 0;
 }
@@ -150,7 +150,7 @@ add_member_fields(json_t *set, GPtrArray *steps, const json_t *value, const Sche
 
         g_ptr_array_add(steps, step);
         add_fields(set, steps, member, schema_member(type, name));
-        if (json_is_null(member) || (json_is_object(member) && is_empty(member)) ||
+        if (json_is_null(member) || (json_is_object(member) && typed_is_empty(member)) ||
             schema_field(type, name) == NULL)
             field_set_insert(set, steps);
         g_ptr_array_set_size(steps, (gint)steps->len - 1);
@@ -198,7 +198,7 @@ typed_field_set(const json_t *value, const SchemaType *type)
 
 /* Adds the members that a struct of Go prints even if nothing is in them. */
 static void
-complete(json_t *value, const SchemaType *type)
+typed_complete(json_t *value, const SchemaType *type)
 {
     json_t *member;
     const char *name;
@@ -214,21 +214,21 @@ complete(json_t *value, const SchemaType *type)
                 json_object_set_new(value, field->name, is_struct ? json_object() : json_null());
         }
     json_object_foreach(value, name, member) {
-        complete(member, schema_member(type, name));
+        typed_complete(member, schema_member(type, name));
     }
     json_array_foreach(value, i, member) {
-        complete(member, type->element);
+        typed_complete(member, type->element);
     }
 }
 
-static void compare(Comparison *self,
-                    GPtrArray *steps,
-                    const json_t *before,
-                    const json_t *after,
-                    const SchemaType *type);
+static void typed_compare(TypedComparison *self,
+                          GPtrArray *steps,
+                          const json_t *before,
+                          const json_t *after,
+                          const SchemaType *type);
 
 static void
-compare_member(Comparison *self,
+compare_member(TypedComparison *self,
                GPtrArray *steps,
                const char *name,
                const json_t *before,
@@ -238,12 +238,12 @@ compare_member(Comparison *self,
     g_autofree char *step = member_step(name);
 
     g_ptr_array_add(steps, step);
-    compare(self, steps, before, after, schema_member(type, name));
+    typed_compare(self, steps, before, after, schema_member(type, name));
     g_ptr_array_set_size(steps, (gint)steps->len - 1);
 }
 
 static void
-compare_members(Comparison *self,
+compare_members(TypedComparison *self,
                 GPtrArray *steps,
                 const json_t *before,
                 const json_t *after,
@@ -263,7 +263,7 @@ compare_members(Comparison *self,
 
 /* Items with one step: of a step that several items have, only that it has them is known. */
 static void
-compare_items_at(Comparison *self,
+compare_items_at(TypedComparison *self,
                  GPtrArray *steps,
                  const char *step,
                  const json_t *before,
@@ -283,12 +283,12 @@ compare_items_at(Comparison *self,
     if (old == NULL && new == NULL)
         return;
     g_ptr_array_add(steps, (char *)step);
-    compare(self, steps, old, new, element);
+    typed_compare(self, steps, old, new, element);
     g_ptr_array_set_size(steps, (gint)steps->len - 1);
 }
 
 static void
-compare_items(Comparison *self,
+compare_items(TypedComparison *self,
               GPtrArray *steps,
               const json_t *before,
               const json_t *after,
@@ -310,13 +310,13 @@ compare_items(Comparison *self,
 
 /* @before, @after: one may be NULL */
 static void
-compare(Comparison *self,
-        GPtrArray *steps,
-        const json_t *before,
-        const json_t *after,
-        const SchemaType *type)
+typed_compare(TypedComparison *self,
+              GPtrArray *steps,
+              const json_t *before,
+              const json_t *after,
+              const SchemaType *type)
 {
-    gboolean nothing = is_empty(before) && is_empty(after);
+    gboolean nothing = typed_is_empty(before) && typed_is_empty(after);
     gboolean objects = json_is_object(before) || json_is_object(after);
     gboolean inside = !nothing && (has_items(type) || (has_members(type) && objects));
 
@@ -335,21 +335,24 @@ compare(Comparison *self,
 }
 
 void
-comparison_init(Comparison *self, const json_t *before, const json_t *after, const SchemaType *type)
+comparison_init(TypedComparison *self,
+                const json_t *before,
+                const json_t *after,
+                const SchemaType *type)
 {
     json_t *old = json_deep_copy(before), *new = json_deep_copy(after);
     g_autoptr(GPtrArray) steps = g_ptr_array_new();
 
-    *self = (Comparison){json_object(), json_object(), json_object()};
-    complete(old, type);
-    complete(new, type);
-    compare(self, steps, old, new, type);
+    *self = (TypedComparison){json_object(), json_object(), json_object()};
+    typed_complete(old, type);
+    typed_complete(new, type);
+    typed_compare(self, steps, old, new, type);
     json_decref(old);
     json_decref(new);
 }
 
 void
-comparison_clear(Comparison *self)
+comparison_clear(TypedComparison *self)
 {
     g_clear_pointer(&self->added, json_decref);
     g_clear_pointer(&self->modified, json_decref);
@@ -453,7 +456,7 @@ merge_items(const json_t *live, const json_t *applied, const SchemaType *type)
 json_t *
 typed_merge(const json_t *live, const json_t *applied, const SchemaType *type)
 {
-    gboolean nothing = is_empty(live) && is_empty(applied);
+    gboolean nothing = typed_is_empty(live) && typed_is_empty(applied);
 
     if (applied == NULL)
         return json_deep_copy(live);
@@ -526,7 +529,7 @@ typed_remove(const json_t *value, const json_t *set, const SchemaType *type)
         rest = has_members(type) ? remove_members(value, set, type) : NULL;
     else
         return json_incref((json_t *)value);
-    if (rest != NULL && is_empty(rest))
+    if (rest != NULL && typed_is_empty(rest))
         g_clear_pointer(&rest, json_decref);
     return rest;
 }

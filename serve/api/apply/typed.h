@@ -13,14 +13,14 @@ json_t *typed_field_set(const json_t *value, const SchemaType *type);
 
 typedef struct {
     json_t *added, *modified, *removed; /* sets of fields, owned */
-} Comparison;
+} TypedComparison;
 /* Compares two versions of an object. Members that a struct of Go always has count as there. */
-void comparison_init(Comparison *self,
+void comparison_init(TypedComparison *self,
                      const json_t *before,
                      const json_t *after,
                      const SchemaType *type);
-void comparison_clear(Comparison *self);
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Comparison, comparison_clear)
+void comparison_clear(TypedComparison *self);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(TypedComparison, comparison_clear)
 
 /* Returns: (owned): @live with all that @applied has; items keep their places where they can */
 json_t *typed_merge(const json_t *live, const json_t *applied, const SchemaType *type);

@@ -22,7 +22,7 @@ typedef struct {
     gboolean has_hung_up;    /* the client sends no more */
     void (*end)(void *data); /* CONNECTION_STREAMS: ends the stream; NULL: it was called */
     void *data;
-} Connection;
+} HttpConnection;
 
 struct Connections {
     GHashTable *connections; /* GSocket -> Connection (owned) */
@@ -50,7 +50,7 @@ connections_cut(GSocket *socket)
 }
 
 static void
-forget_body(Connections *self, Connection *connection)
+forget_body(Connections *self, HttpConnection *connection)
 {
     self->n_bodies -= connection->n_body;
     connection->n_body = 0;
@@ -60,7 +60,7 @@ static void
 on_socket_gone(void *data, GObject *socket)
 {
     Connections *self = data;
-    Connection *connection = g_hash_table_lookup(self->connections, socket);
+    HttpConnection *connection = g_hash_table_lookup(self->connections, socket);
 
     if (connection != NULL)
         forget_body(self, connection);
@@ -76,7 +76,7 @@ forget_closed(Connections *self)
 
     g_hash_table_iter_init(&iter, self->connections);
     while (g_hash_table_iter_next(&iter, NULL, &value)) {
-        Connection *connection = value;
+        HttpConnection *connection = value;
         if (!g_socket_is_closed(connection->socket))
             continue;
         forget_body(self, connection);
@@ -89,7 +89,7 @@ forget_closed(Connections *self)
 
 /* Whether the client has gone, and all that it sent is read. */
 static gboolean
-is_at_end(const Connection *self)
+is_at_end(const HttpConnection *self)
 {
     char byte;
 
@@ -98,7 +98,7 @@ is_at_end(const Connection *self)
 
 /* libsoup does not look at the socket of a stream that has nothing to send. */
 static void
-end_stream(Connection *self)
+end_stream(HttpConnection *self)
 {
     void (*end)(void *data) = g_steal_pointer(&self->end);
 
@@ -107,7 +107,7 @@ end_stream(Connection *self)
 }
 
 static void
-end_if_hung_up(Connection *self)
+end_if_hung_up(HttpConnection *self)
 {
     if (!self->has_hung_up || self->state == CONNECTION_BUSY)
         return;
@@ -126,7 +126,7 @@ on_hang_ups(int fd, GIOCondition condition, void *data)
 
     (void)condition;
     for (int i = 0; i < n; i++) {
-        Connection *connection = g_hash_table_lookup(self->connections, events[i].data.ptr);
+        HttpConnection *connection = g_hash_table_lookup(self->connections, events[i].data.ptr);
         if (connection == NULL)
             continue;
         connection->has_hung_up = TRUE;
@@ -149,7 +149,7 @@ on_sweep(void *data)
     forget_closed(self);
     g_hash_table_iter_init(&iter, self->connections);
     while (g_hash_table_iter_next(&iter, NULL, &value)) {
-        Connection *connection = value;
+        HttpConnection *connection = value;
         gint64 limit_s = connection->state == CONNECTION_WAITS ? HTTP_IDLE_S : HTTP_BODY_S;
         if (connection->state <= CONNECTION_READS &&
             now - connection->since > limit_s * G_USEC_PER_SEC)
@@ -174,7 +174,7 @@ cut_hung_up(Connections *self)
         return;
     g_hash_table_iter_init(&iter, self->connections);
     while (g_hash_table_iter_next(&iter, NULL, &value)) {
-        const Connection *connection = value;
+        const HttpConnection *connection = value;
         if (connection->has_hung_up)
             connections_cut(connection->socket);
     }
@@ -186,11 +186,11 @@ cut_oldest_body(Connections *self)
 {
     GHashTableIter iter;
     void *value;
-    Connection *oldest = NULL;
+    HttpConnection *oldest = NULL;
 
     g_hash_table_iter_init(&iter, self->connections);
     while (g_hash_table_iter_next(&iter, NULL, &value)) {
-        Connection *connection = value;
+        HttpConnection *connection = value;
         if (connection->n_body > 0 && (oldest == NULL || connection->since < oldest->since))
             oldest = connection;
     }
@@ -215,8 +215,8 @@ connections_begin(Connections *self, GSocket *socket)
         connections_cut(socket);
         return;
     }
-    Connection *connection = g_new0(Connection, 1);
-    *connection = (Connection){.socket = socket, .since = g_get_monotonic_time()};
+    HttpConnection *connection = g_new0(HttpConnection, 1);
+    *connection = (HttpConnection){.socket = socket, .since = g_get_monotonic_time()};
     g_hash_table_insert(self->connections, socket, connection);
     g_object_weak_ref(G_OBJECT(socket), on_socket_gone, self);
     epoll_ctl(self->epoll, EPOLL_CTL_ADD, g_socket_get_fd(socket), &event);
@@ -225,7 +225,7 @@ connections_begin(Connections *self, GSocket *socket)
 void
 connections_set(Connections *self, GSocket *socket, ConnectionState state)
 {
-    Connection *connection = g_hash_table_lookup(self->connections, socket);
+    HttpConnection *connection = g_hash_table_lookup(self->connections, socket);
 
     if (connection == NULL)
         return;
@@ -240,7 +240,7 @@ connections_set(Connections *self, GSocket *socket, ConnectionState state)
 void
 connections_stream(Connections *self, GSocket *socket, void (*end)(void *data), void *data)
 {
-    Connection *connection = g_hash_table_lookup(self->connections, socket);
+    HttpConnection *connection = g_hash_table_lookup(self->connections, socket);
 
     connections_set(self, socket, CONNECTION_STREAMS);
     if (connection == NULL)
@@ -252,7 +252,7 @@ connections_stream(Connections *self, GSocket *socket, void (*end)(void *data), 
 gsize
 connections_read(Connections *self, GSocket *socket, gsize length)
 {
-    Connection *connection = g_hash_table_lookup(self->connections, socket);
+    HttpConnection *connection = g_hash_table_lookup(self->connections, socket);
 
     if (connection == NULL)
         return 0;

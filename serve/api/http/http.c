@@ -57,7 +57,7 @@ exchange_unref(Exchange *self)
 }
 
 static void
-go_on(SoupExchange *self)
+http_go_on(SoupExchange *self)
 {
     if (self->is_paused)
         soup_server_message_unpause(self->message);
@@ -89,7 +89,7 @@ soup_answer(Exchange *exchange, unsigned code, const char *content_type, GBytes 
     if (g_bytes_get_size(body) > 0)
         soup_message_body_append_bytes(soup_server_message_get_response_body(self->message), body);
     soup_message_body_complete(soup_server_message_get_response_body(self->message));
-    go_on(self);
+    http_go_on(self);
 }
 
 /* Sends what comes next, unless the client has not taken what went before. */
@@ -186,7 +186,7 @@ soup_stream(Exchange *exchange, const char *content_type)
     soup_message_headers_set_encoding(headers, SOUP_ENCODING_CHUNKED);
     soup_message_body_set_accumulate(soup_server_message_get_response_body(self->message), FALSE);
     g_signal_connect(self->message, "wrote-chunk", G_CALLBACK(on_wrote_chunk), self);
-    go_on(self);
+    http_go_on(self);
 }
 
 static const ExchangeClass soup_class = {soup_answer, soup_stream, soup_wake};
@@ -212,7 +212,7 @@ on_finished(SoupServerMessage *message, SoupExchange *self)
 /* ---- Who may ask ---- */
 
 static void
-refuse(SoupServerMessage *message, unsigned code, const char *text)
+http_refuse(SoupServerMessage *message, unsigned code, const char *text)
 {
     json_auto_t *status = status_format(code, "%s", text);
     char *json = json_dumps(status, JSON_COMPACT);
@@ -239,7 +239,7 @@ refuse_at_once(const HttpServer *self, SoupServerMessage *message, unsigned code
                         code, strlen(json), json);
 
     free(json);
-    refuse(message, code, text);
+    http_refuse(message, code, text);
     if (!self->has_tls)
         g_socket_send(socket, answer, strlen(answer), NULL, NULL);
     connections_cut(socket);
@@ -304,7 +304,7 @@ token_is_good(const HttpServer *self, const char *header)
 }
 
 static gboolean
-is_number(const char *text)
+http_is_number(const char *text)
 {
     return *text != '\0' && strspn(text, "0123456789") == strlen(text);
 }
@@ -338,21 +338,21 @@ admit(const HttpServer *self, SoupServerMessage *message)
         refuse_at_once(self, message, 501, "a body is plain or chunked");
     else if (encoding != NULL && length != NULL)
         refuse_at_once(self, message, 400, "a chunked body has no Content-Length");
-    else if (length != NULL && !is_number(length))
+    else if (length != NULL && !http_is_number(length))
         refuse_at_once(self, message, 400, "a request has one Content-Length");
     else if (soup_message_headers_get_content_length(headers) > SERVE_BODY_MAX)
         refuse_at_once(self, message, 413, too_large);
     else if (authority == NULL || *authority == '\0')
-        refuse(message, 400, "the request has no Host");
+        http_refuse(message, 400, "the request has no Host");
     else if (!host_is_known(self, authority))
-        refuse(message, 403, "this Host is not served here");
+        http_refuse(message, 403, "this Host is not served here");
     else if (origin != NULL && !origin_is_own(origin, authority))
-        refuse(message, 403, "requests of other sites are not served");
+        http_refuse(message, 403, "requests of other sites are not served");
     else if (g_strcmp0(site, "cross-site") == 0 || g_strcmp0(site, "same-site") == 0)
-        refuse(message, 403, "requests of other sites are not served");
+        http_refuse(message, 403, "requests of other sites are not served");
     else if (self->has_token && !is_page(message) &&
              !token_is_good(self, soup_message_headers_get_one(headers, "Authorization")))
-        refuse(message, 401, "Unauthorized");
+        http_refuse(message, 401, "Unauthorized");
 }
 
 /* ---- Requests ---- */
@@ -486,7 +486,7 @@ on_request(
     connections_set(self->connections, soup_server_message_get_socket(message), CONNECTION_BUSY);
     if (exchange == NULL || self->engines == NULL) {
         exchange_unref((Exchange *)exchange);
-        refuse(message, exchange == NULL ? 400 : 503, "this request cannot be answered");
+        http_refuse(message, exchange == NULL ? 400 : 503, "this request cannot be answered");
         return;
     }
     g_signal_connect(message, "finished", G_CALLBACK(on_finished), exchange);

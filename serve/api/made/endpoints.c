@@ -65,7 +65,7 @@ named_ports(const json_t *pod)
 
 /* Returns: (owned): NULL: it has no endpoint */
 static json_t *
-facts_of(const json_t *pod)
+endpoints_facts_of(const json_t *pod)
 {
     const char *phase = json_path_string(pod, "status.phase"),
                *address = json_path_string(pod, "status.podIP");
@@ -110,7 +110,7 @@ first_in(GTree *places, const char *namespace)
 }
 
 static void
-mark(EndpointsKeeper *self, const char *place)
+endpoints_mark(EndpointsKeeper *self, const char *place)
 {
     g_tree_replace(self->dirty, g_strdup(place), json_null());
 }
@@ -133,7 +133,7 @@ take_facts(EndpointsKeeper *self, const json_t *pod, json_t *facts)
             break;
         const json_t *service = g_tree_node_value(node);
         if (selects(service, old) || selects(service, facts))
-            mark(self, g_tree_node_key(node));
+            endpoints_mark(self, g_tree_node_key(node));
     }
     if (facts != NULL)
         g_tree_replace(self->facts, g_steal_pointer(&place), facts);
@@ -146,7 +146,7 @@ take_service(EndpointsKeeper *self, json_t *service, gboolean is_gone)
 {
     g_autofree char *place = place_of_object(service);
 
-    mark(self, place);
+    endpoints_mark(self, place);
     if (is_gone)
         g_tree_remove(self->known, place);
     else
@@ -154,10 +154,10 @@ take_service(EndpointsKeeper *self, json_t *service, gboolean is_gone)
 }
 
 static gboolean
-see_pod(void *data, const char *place, json_t *pod)
+endpoints_see_pod(void *data, const char *place, json_t *pod)
 {
     (void)place;
-    take_facts(data, pod, facts_of(pod));
+    take_facts(data, pod, endpoints_facts_of(pod));
     json_decref(pod);
     return TRUE;
 }
@@ -172,14 +172,14 @@ see_service(void *data, const char *place, json_t *service)
 }
 
 static void
-read_all(EndpointsKeeper *self)
+endpoints_read_all(EndpointsKeeper *self)
 {
     store_log(self->pods);
     store_log(self->services);
     g_tree_remove_all(self->facts);
     g_tree_remove_all(self->known);
     store_list(self->services, NULL, NULL, see_service, self);
-    store_list(self->pods, NULL, NULL, see_pod, self);
+    store_list(self->pods, NULL, NULL, endpoints_see_pod, self);
     self->next_pod = self->pods->n_changes;
     self->next_service = self->services->n_changes;
     self->is_full = TRUE;
@@ -201,10 +201,11 @@ take_changes(EndpointsKeeper *self)
         if (change == NULL)
             self->is_full = FALSE;
         else
-            take_facts(self, change->json, change->is_gone ? NULL : facts_of(change->json));
+            take_facts(self, change->json,
+                       change->is_gone ? NULL : endpoints_facts_of(change->json));
     }
     if (!self->is_full)
-        read_all(self);
+        endpoints_read_all(self);
 }
 
 /* ---- Endpoints of a Service ---- */
@@ -343,7 +344,7 @@ make_endpoint(const json_t *service, const json_t *facts)
 
 /* Returns: (owned): labels of the Service and @more (taken) */
 static json_t *
-labels_of(const json_t *service, json_t *more)
+endpoints_labels_of(const json_t *service, json_t *more)
 {
     json_t *own = json_object_get(json_object_get(service, "metadata"), "labels");
     json_t *labels = own == NULL ? json_object() : json_copy(own);
@@ -357,7 +358,7 @@ labels_of(const json_t *service, json_t *more)
 /* Stores @object (taken), as old as @created (nullable), unless what is there tells the same.
  * @members ends with NULL */
 static void
-put(StoreKind *kind, json_t *object, json_t *created, const char *const *members)
+endpoints_put(StoreKind *kind, json_t *object, json_t *created, const char *const *members)
 {
     json_t *metadata = json_object_get(object, "metadata");
     json_auto_t *old = json_incref(store_made(kind, json_path_string(metadata, "namespace"),
@@ -393,10 +394,11 @@ put_endpoints(const EndpointsKeeper *self, const json_t *service, const GPtrArra
 {
     static const char *const members[] = {"subsets", NULL};
     json_t *subsets = make_subsets(service, pods);
-    json_t *object = json_pack(
-        "{s:s, s:s, s:{s:O, s:O, s:o}}", "apiVersion", "v1", "kind", "Endpoints", "metadata",
-        "name", json_path_get(service, "metadata.name"), "namespace",
-        json_path_get(service, "metadata.namespace"), "labels", labels_of(service, json_object()));
+    json_t *object =
+        json_pack("{s:s, s:s, s:{s:O, s:O, s:o}}", "apiVersion", "v1", "kind", "Endpoints",
+                  "metadata", "name", json_path_get(service, "metadata.name"), "namespace",
+                  json_path_get(service, "metadata.namespace"), "labels",
+                  endpoints_labels_of(service, json_object()));
 
     if (json_object_size(json_path_get(object, "metadata.labels")) == 0)
         json_object_del(json_object_get(object, "metadata"), "labels");
@@ -404,7 +406,7 @@ put_endpoints(const EndpointsKeeper *self, const json_t *service, const GPtrArra
     if (json_array_size(subsets) > 0)
         json_object_set(object, "subsets", subsets);
     json_decref(subsets);
-    put(self->endpoints, object, created_at(service), members);
+    endpoints_put(self->endpoints, object, created_at(service), members);
 }
 
 typedef struct {
@@ -466,10 +468,10 @@ make_slice(const json_t *service, const char *name, const GPtrArray *pods, unsig
     for (gsize i = 0; i < json_array_size(ports); i++)
         if (json_object_get(json_array_get(ports, i), "name") == NULL)
             json_object_set_new(json_array_get(ports, i), "name", json_string(""));
-    json_t *labels =
-        labels_of(service, json_pack("{s:s, s:s}", "endpointslice.kubernetes.io/managed-by",
-                                     "endpointslice-controller.k8s.io",
-                                     "kubernetes.io/service-name", service_name));
+    json_t *labels = endpoints_labels_of(
+        service,
+        json_pack("{s:s, s:s}", "endpointslice.kubernetes.io/managed-by",
+                  "endpointslice-controller.k8s.io", "kubernetes.io/service-name", service_name));
     return json_pack(
         "{s:s, s:s, s:{s:s, s:s, s:O, s:o, s:[{s:s, s:s, s:s, s:O?, s:b, s:b}]}, s:s, s:o, s:o}",
         "apiVersion", "discovery.k8s.io/v1", "kind", "EndpointSlice", "metadata", "name", name,
@@ -490,7 +492,8 @@ put_slices(const EndpointsKeeper *self, const json_t *service, const GPtrArray *
 
     do {
         g_autofree char *own = slice_name(name, namespace, n);
-        put(self->slices,
+        endpoints_put(
+            self->slices,
             make_slice(service, n < there->len ? there->pdata[n] : own, pods, n * SLICE_MAX),
             created_at(service), members);
         n++;
@@ -505,7 +508,8 @@ put_own(const EndpointsKeeper *self, const json_t *service)
 {
     static const char *const none[] = {NULL};
 
-    put(self->endpoints,
+    endpoints_put(
+        self->endpoints,
         json_pack("{s:s, s:s, s:{s:s, s:s, s:{s:s}}, s:[{s:[{s:s}], s:[{s:s, s:i, s:s}]}]}",
                   "apiVersion", "v1", "kind", "Endpoints", "metadata", "name", "kubernetes",
                   "namespace", "default", "labels", "endpointslice.kubernetes.io/skip-mirror",
@@ -514,7 +518,8 @@ put_own(const EndpointsKeeper *self, const json_t *service)
         created_at(service), none);
     if (self->slices == NULL)
         return;
-    put(self->slices,
+    endpoints_put(
+        self->slices,
         json_pack(
             "{s:s, s:s, s:{s:s, s:s, s:{s:s}}, s:s, s:[{s:[s], s:{s:b}}], s:[{s:s, s:i, s:s}]}",
             "apiVersion", "discovery.k8s.io/v1", "kind", "EndpointSlice", "metadata", "name",
@@ -525,7 +530,7 @@ put_own(const EndpointsKeeper *self, const json_t *service)
 }
 
 static gboolean
-settle(void *key, void *value, void *data)
+endpoints_settle(void *key, void *value, void *data)
 {
     const EndpointsKeeper *self = data;
     const char *place = key, *name = strchr(place, '/') + 1;
@@ -578,7 +583,7 @@ on_change(void *data)
 }
 
 static StoreKind *
-kind_of(ServeApi *api, const char *group, const char *resource)
+endpoints_kind_of(ServeApi *api, const char *group, const char *resource)
 {
     const ApiResource *row;
 
@@ -593,10 +598,10 @@ keeper_new(ServeApi *api)
 
     *self = (EndpointsKeeper){
         .api = api,
-        .pods = kind_of(api, "", "pods"),
-        .services = kind_of(api, "", "services"),
-        .endpoints = kind_of(api, "", "endpoints"),
-        .slices = kind_of(api, "discovery.k8s.io", "endpointslices"),
+        .pods = endpoints_kind_of(api, "", "pods"),
+        .services = endpoints_kind_of(api, "", "services"),
+        .endpoints = endpoints_kind_of(api, "", "endpoints"),
+        .slices = endpoints_kind_of(api, "discovery.k8s.io", "endpointslices"),
         .facts = store_places_new(),
         .known = store_places_new(),
         .dirty = store_places_new(),
@@ -626,7 +631,7 @@ endpoints_refresh(ServeApi *self)
         self->endpoints = keeper_new(self);
     EndpointsKeeper *keeper = self->endpoints;
     take_changes(keeper);
-    g_tree_foreach(keeper->dirty, settle, keeper);
+    g_tree_foreach(keeper->dirty, endpoints_settle, keeper);
     g_tree_remove_all(keeper->dirty);
 }
 

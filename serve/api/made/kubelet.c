@@ -17,12 +17,12 @@ typedef struct {
     Exchange *exchange;
     json_t *node; /* (owned) */
     char *now;    /* (owned) */
-} Kubelet;
+} MadeKubelet;
 
 /* ---- /stats/summary ---- */
 
 static int64_t
-quantity_of(const json_t *object, const char *path)
+kubelet_quantity_of(const json_t *object, const char *path)
 {
     const char *text = json_path_string(object, path);
     int64_t value = 0;
@@ -32,7 +32,7 @@ quantity_of(const json_t *object, const char *path)
 
 /* Since an object's start. Returns: s, at least 1 */
 static int64_t
-age_of(const Kubelet *self, const char *start)
+age_of(const MadeKubelet *self, const char *start)
 {
     SimTime then = 0, now = 0;
 
@@ -42,7 +42,7 @@ age_of(const Kubelet *self, const char *start)
 }
 
 static void
-add_usage(const Kubelet *self, json_t *to, Usage usage, const char *start, int64_t limit)
+add_usage(const MadeKubelet *self, json_t *to, Usage usage, const char *start, int64_t limit)
 {
     json_object_set_new(to, "cpu",
                         json_pack("{s:s, s:I, s:I}", "time", self->now, "usageNanoCores",
@@ -60,7 +60,7 @@ add_usage(const Kubelet *self, json_t *to, Usage usage, const char *start, int64
 
 /* Returns: (owned): a file system, used by a share that @name decides */
 static json_t *
-file_system(const Kubelet *self, const char *name, int64_t capacity)
+file_system(const MadeKubelet *self, const char *name, int64_t capacity)
 {
     int64_t used = capacity / 100 * (int64_t)(5 + sim_hash_string(name) % 60);
     int64_t inodes = capacity / 16384;
@@ -74,7 +74,7 @@ file_system(const Kubelet *self, const char *name, int64_t capacity)
 
 /* Returns: (owned): the claim's capacity; NULL: it has none */
 static json_t *
-volume_stats(const Kubelet *self, const json_t *pod, const json_t *volume)
+volume_stats(const MadeKubelet *self, const json_t *pod, const json_t *volume)
 {
     const char *claim = json_path_string(volume, "persistentVolumeClaim.claimName"),
                *namespace = json_path_string(pod, "metadata.namespace"),
@@ -90,7 +90,7 @@ volume_stats(const Kubelet *self, const json_t *pod, const json_t *volume)
     json_auto_t *object =
         store_get(serve_store_kind(self->api->store, "", "v1", "persistentvolumeclaims", &row),
                   namespace, claim);
-    int64_t capacity = quantity_of(object, "status.capacity.storage");
+    int64_t capacity = kubelet_quantity_of(object, "status.capacity.storage");
     if (capacity == 0)
         return NULL;
     json_t *stats = file_system(self, claim, capacity);
@@ -101,14 +101,14 @@ volume_stats(const Kubelet *self, const json_t *pod, const json_t *volume)
 }
 
 static json_t *
-container_stats(const Kubelet *self, const json_t *pod, const json_t *container)
+container_stats(const MadeKubelet *self, const json_t *pod, const json_t *container)
 {
     const char *start = json_path_string(pod, "status.startTime");
     json_t *stats =
         json_pack("{s:O, s:s?}", "name", json_object_get(container, "name"), "startTime", start);
 
     add_usage(self, stats, usage_of_container(pod, container), start,
-              quantity_of(container, "resources.limits.memory"));
+              kubelet_quantity_of(container, "resources.limits.memory"));
     json_object_set_new(stats, "rootfs", file_system(self, "rootfs", 100 * GI));
     json_object_set_new(stats, "logs", file_system(self, "logs", 100 * GI));
     return stats;
@@ -118,7 +118,7 @@ static void
 add_pod_stats(void *data, const json_t *pod)
 {
     void **both = data;
-    const Kubelet *self = both[0];
+    const MadeKubelet *self = both[0];
     const json_t *list = json_path_get(pod, "spec.containers"),
                  *volumes = json_path_get(pod, "spec.volumes");
     const char *start = json_path_string(pod, "status.startTime");
@@ -153,7 +153,7 @@ add_sum(void *data, const json_t *pod)
 }
 
 static void
-answer_summary(Kubelet *self)
+answer_summary(MadeKubelet *self)
 {
     const char *name = json_path_string(self->node, "metadata.name"),
                *start = json_path_string(self->node, "metadata.creationTimestamp");
@@ -167,14 +167,14 @@ answer_summary(Kubelet *self)
                              "startTime", start, "fs", file_system(self, name, 100 * GI), "runtime",
                              "imageFs", file_system(self, name, 100 * GI), "rlimit", "time",
                              self->now, "maxpid", 4194304, "curproc", 200);
-    add_usage(self, node, usage, start, quantity_of(self->node, "status.capacity.memory"));
+    add_usage(self, node, usage, start, kubelet_quantity_of(self->node, "status.capacity.memory"));
     exchange_answer_json(self->exchange, 200, json_pack("{s:o, s:o}", "node", node, "pods", pods));
 }
 
 /* ---- Other paths ---- */
 
 static void
-answer_text(const Kubelet *self, GString *text /* taken */)
+answer_text(const MadeKubelet *self, GString *text /* taken */)
 {
     g_autoptr(GBytes) body = g_string_free_to_bytes(text);
 
@@ -182,7 +182,7 @@ answer_text(const Kubelet *self, GString *text /* taken */)
 }
 
 static void
-answer_metrics(Kubelet *self)
+answer_metrics(MadeKubelet *self)
 {
     GString *text = g_string_new(NULL);
 
@@ -194,7 +194,7 @@ static void
 append_pod_metrics(void *data, const json_t *pod)
 {
     void **both = data;
-    const Kubelet *self = both[0];
+    const MadeKubelet *self = both[0];
     Usage usage = usage_of_pod(pod);
     g_autofree char *labels = g_strdup_printf("{namespace=\"%s\",pod=\"%s\"}",
                                               json_path_string(pod, "metadata.namespace"),
@@ -210,7 +210,7 @@ append_pod_metrics(void *data, const json_t *pod)
 
 /* Of the kubelet's metrics/resource, what metrics-server reads. */
 static void
-answer_resource_metrics(Kubelet *self)
+answer_resource_metrics(MadeKubelet *self)
 {
     GString *text = g_string_new(NULL);
     const char *name = json_path_string(self->node, "metadata.name");
@@ -229,30 +229,31 @@ answer_resource_metrics(Kubelet *self)
 }
 
 static void
-add_pod(void *data, const json_t *pod)
+kubelet_add_pod(void *data, const json_t *pod)
 {
     json_array_append(data, (json_t *)pod);
 }
 
 static void
-answer_pods(Kubelet *self)
+answer_pods(MadeKubelet *self)
 {
     json_t *items = json_array();
 
-    usage_each_pod(self->api, json_path_string(self->node, "metadata.name"), add_pod, items);
+    usage_each_pod(self->api, json_path_string(self->node, "metadata.name"), kubelet_add_pod,
+                   items);
     exchange_answer_json(self->exchange, 200,
                          json_pack("{s:s, s:s, s:{}, s:o}", "kind", "PodList", "apiVersion", "v1",
                                    "metadata", "items", items));
 }
 
 static void
-answer_health(Kubelet *self)
+answer_health(MadeKubelet *self)
 {
     exchange_answer_text(self->exchange, 200, "ok");
 }
 
 static void
-answer_configuration(Kubelet *self)
+answer_configuration(MadeKubelet *self)
 {
     exchange_answer_json(self->exchange, 200,
                          json_pack("{s:{s:s, s:s, s:i}}", "kubeletconfig", "kind",
@@ -262,7 +263,7 @@ answer_configuration(Kubelet *self)
 
 static const struct {
     const char *path;
-    void (*answer)(Kubelet *self);
+    void (*answer)(MadeKubelet *self);
 } rows[] = {
     {"healthz",          answer_health          },
     {"metrics",          answer_metrics         },
@@ -281,7 +282,7 @@ is_lost(const json_t *node)
 }
 
 static void
-answer_of_node(Kubelet *self, const char *path)
+answer_of_node(MadeKubelet *self, const char *path)
 {
     if (is_lost(self->node)) {
         exchange_answer_json(
@@ -321,7 +322,7 @@ kubelet_answer(ServeApi *self, Exchange *exchange, char **parts)
         return TRUE;
     }
     g_autofree char *now = serve_store_now(self->store);
-    Kubelet kubelet = {self, exchange, node, now};
+    MadeKubelet kubelet = {self, exchange, node, now};
     answer_of_node(&kubelet, path);
     return TRUE;
 }

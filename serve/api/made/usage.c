@@ -73,7 +73,7 @@ typedef struct {
 } EachPod;
 
 static gboolean
-see_pod(void *data, const char *place, json_t *pod)
+usage_see_pod(void *data, const char *place, json_t *pod)
 {
     const EachPod *self = data;
     const char *node = json_path_string(pod, "spec.nodeName");
@@ -94,5 +94,6 @@ usage_each_pod(ServeApi *api,
     const ApiResource *row;
     EachPod each = {node, see, data};
 
-    store_list(serve_store_kind(api->store, "", "v1", "pods", &row), NULL, NULL, see_pod, &each);
+    store_list(serve_store_kind(api->store, "", "v1", "pods", &row), NULL, NULL, usage_see_pod,
+               &each);
 }

@@ -30,9 +30,9 @@ type_word(const json_t *value)
     return "null";
 }
 
-static void add_fault(GPtrArray *faults, const char *format, ...) G_GNUC_PRINTF(2, 3);
+static void custom_faults_add_fault(GPtrArray *faults, const char *format, ...) G_GNUC_PRINTF(2, 3);
 static void
-add_fault(GPtrArray *faults, const char *format, ...)
+custom_faults_add_fault(GPtrArray *faults, const char *format, ...)
 {
     va_list args;
 
@@ -68,7 +68,10 @@ fits_type(const json_t *schema, const json_t *value)
 }
 
 static void
-check_words(const json_t *schema, const json_t *value, const char *path, GPtrArray *faults)
+custom_faults_check_words(const json_t *schema,
+                          const json_t *value,
+                          const char *path,
+                          GPtrArray *faults)
 {
     const json_t *words = json_object_get(schema, "enum");
     g_autoptr(GString) list = g_string_new(NULL);
@@ -81,11 +84,15 @@ check_words(const json_t *schema, const json_t *value, const char *path, GPtrArr
         g_string_append_printf(list, "%s%s", i > 0 ? ", " : "", word);
     }
     if (words != NULL)
-        add_fault(faults, "%s: Unsupported value: %s: supported values: %s", path, text, list->str);
+        custom_faults_add_fault(faults, "%s: Unsupported value: %s: supported values: %s", path,
+                                text, list->str);
 }
 
 static void
-check_number(const json_t *schema, const json_t *value, const char *path, GPtrArray *faults)
+custom_faults_check_number(const json_t *schema,
+                           const json_t *value,
+                           const char *path,
+                           GPtrArray *faults)
 {
     static const struct {
         const char *limit, *exclusive, *words;
@@ -103,8 +110,9 @@ check_number(const json_t *schema, const json_t *value, const char *path, GPtrAr
         gboolean is_beyond = rows[i].is_low ? number < bound : number > bound;
         g_autofree char *text = shown(value), *bound_text = limit != NULL ? shown(limit) : NULL;
         if (limit != NULL && (is_beyond || (is_open && !(number < bound) && !(number > bound))))
-            add_fault(faults, "%s: Invalid value: %s: %s in body should be %s %s%s", path, text,
-                      path, rows[i].words, is_open ? "" : "or equal to ", bound_text);
+            custom_faults_add_fault(faults, "%s: Invalid value: %s: %s in body should be %s %s%s",
+                                    path, text, path, rows[i].words, is_open ? "" : "or equal to ",
+                                    bound_text);
     }
 }
 
@@ -119,17 +127,19 @@ check_string(const json_t *schema, const json_t *value, const char *path, GPtrAr
     g_autofree char *text = shown(value);
 
     if (most != NULL && length > json_integer_value(most))
-        add_fault(faults, "%s: Too long: may not be more than %" JSON_INTEGER_FORMAT " bytes", path,
-                  json_integer_value(most));
+        custom_faults_add_fault(faults,
+                                "%s: Too long: may not be more than %" JSON_INTEGER_FORMAT " bytes",
+                                path, json_integer_value(most));
     if (least != NULL && length < json_integer_value(least))
-        add_fault(faults,
-                  "%s: Invalid value: %s: %s in body should be at least %" JSON_INTEGER_FORMAT
-                  " chars long",
-                  path, text, path, json_integer_value(least));
+        custom_faults_add_fault(
+            faults,
+            "%s: Invalid value: %s: %s in body should be at least %" JSON_INTEGER_FORMAT
+            " chars long",
+            path, text, path, json_integer_value(least));
     g_autoptr(GRegex) regex = pattern == NULL ? NULL : g_regex_new(pattern, 0, 0, NULL);
     if (regex != NULL && !g_regex_match(regex, string, 0, NULL))
-        add_fault(faults, "%s: Invalid value: %s: %s in body should match '%s'", path, text, path,
-                  pattern);
+        custom_faults_add_fault(faults, "%s: Invalid value: %s: %s in body should match '%s'", path,
+                                text, path, pattern);
 }
 
 /* Returns: (owned): what makes an item of a list its own; NULL: anything */
@@ -162,20 +172,22 @@ check_list(const json_t *schema, const json_t *list, const char *path, GPtrArray
     gsize n = json_array_size(list);
 
     if (most != NULL && (json_int_t)n > json_integer_value(most))
-        add_fault(faults, "%s: Too many: %zu: must have at most %" JSON_INTEGER_FORMAT " items",
-                  path, n, json_integer_value(most));
+        custom_faults_add_fault(
+            faults, "%s: Too many: %zu: must have at most %" JSON_INTEGER_FORMAT " items", path, n,
+            json_integer_value(most));
     if (least != NULL && (json_int_t)n < json_integer_value(least))
-        add_fault(faults,
-                  "%s: Invalid value: %zu: %s in body should have at least %" JSON_INTEGER_FORMAT
-                  " items",
-                  path, n, path, json_integer_value(least));
+        custom_faults_add_fault(
+            faults,
+            "%s: Invalid value: %zu: %s in body should have at least %" JSON_INTEGER_FORMAT
+            " items",
+            path, n, path, json_integer_value(least));
     for (gsize i = 0; i < n; i++) {
         g_autofree char *at = g_strdup_printf("%s[%zu]", path, i);
         json_auto_t *key = item_key(schema, json_array_get(list, i));
         custom_check(json_object_get(schema, "items"), json_array_get(list, i), at, faults);
         if (key != NULL && !g_hash_table_add(seen, shown(key))) {
             g_autofree char *text = shown(key);
-            add_fault(faults, "%s: Duplicate value: %s", at, text);
+            custom_faults_add_fault(faults, "%s: Duplicate value: %s", at, text);
         }
     }
 }
@@ -192,7 +204,8 @@ check_object(const json_t *schema, const json_t *object, const char *path, GPtrA
     for (gsize i = 0; i < json_array_size(required); i++) {
         name = json_string_value(json_array_get(required, i));
         if (name != NULL && json_object_get(object, name) == NULL)
-            add_fault(faults, "%s%s%s: Required value", path, *path != '\0' ? "." : "", name);
+            custom_faults_add_fault(faults, "%s%s%s: Required value", path,
+                                    *path != '\0' ? "." : "", name);
     }
     json_object_foreach((json_t *)object, name, member) {
         const json_t *inner = json_object_get(properties, name);
@@ -214,13 +227,14 @@ custom_check(const json_t *schema, const json_t *value, const char *path, GPtrAr
     if (!fits_type(schema, value)) {
         const char *given = type_word(value);
         const char *wanted = json_string_value(json_object_get(schema, "type"));
-        add_fault(faults, "%s: Invalid value: \"%s\": %s in body must be of type %s: \"%s\"", path,
-                  given, path, wanted != NULL ? wanted : "integer,string", given);
+        custom_faults_add_fault(
+            faults, "%s: Invalid value: \"%s\": %s in body must be of type %s: \"%s\"", path, given,
+            path, wanted != NULL ? wanted : "integer,string", given);
         return;
     }
-    check_words(schema, value, path, faults);
+    custom_faults_check_words(schema, value, path, faults);
     if (json_is_number(value))
-        check_number(schema, value, path, faults);
+        custom_faults_check_number(schema, value, path, faults);
     else if (json_is_string(value))
         check_string(schema, value, path, faults);
     else if (json_is_array(value))

@@ -14,7 +14,7 @@ struct CustomResources {
 };
 
 static void *
-keep(CustomResources *self, void *block)
+custom_keep(CustomResources *self, void *block)
 {
     g_ptr_array_add(self->blocks, block);
     return block;
@@ -32,7 +32,7 @@ joined(CustomResources *self, const json_t *list)
         if (json_is_string(item))
             g_string_append_printf(text, "%s%s", text->len > 0 ? " " : "", json_string_value(item));
     }
-    return text->len > 0 ? keep(self, g_strdup(text->str)) : NULL;
+    return text->len > 0 ? custom_keep(self, g_strdup(text->str)) : NULL;
 }
 
 /* ---- Types ---- */
@@ -77,7 +77,7 @@ static const char *const *
 keys_of(CustomResources *self, const json_t *schema)
 {
     const json_t *list = json_object_get(schema, "x-kubernetes-list-map-keys");
-    const char **keys = keep(self, g_new0(const char *, json_array_size(list) + 1));
+    const char **keys = custom_keep(self, g_new0(const char *, json_array_size(list) + 1));
 
     for (gsize i = 0; i < json_array_size(list); i++)
         keys[i] = json_string_value(json_array_get(list, i));
@@ -96,7 +96,7 @@ static const SchemaField *
 fields_of(CustomResources *self, const json_t *schema)
 {
     json_t *properties = json_object_get(schema, "properties"), *property;
-    SchemaField *fields = keep(self, g_new0(SchemaField, json_object_size(properties) + 1));
+    SchemaField *fields = custom_keep(self, g_new0(SchemaField, json_object_size(properties) + 1));
     const char *name;
     unsigned n = 0;
 
@@ -107,7 +107,7 @@ fields_of(CustomResources *self, const json_t *schema)
             .name = name,
             .type = type_of(self, property),
             .required = json_list_has(json_object_get(schema, "required"), name),
-            .fallback = text == NULL ? NULL : keep(self, g_strdup(text)),
+            .fallback = text == NULL ? NULL : custom_keep(self, g_strdup(text)),
         };
         free(text);
     }
@@ -119,7 +119,7 @@ fields_of(CustomResources *self, const json_t *schema)
 static const SchemaType *
 type_of(CustomResources *self, const json_t *schema)
 {
-    SchemaType *type = keep(self, g_new0(SchemaType, 1));
+    SchemaType *type = custom_keep(self, g_new0(SchemaType, 1));
     const json_t *members = json_object_get(schema, "additionalProperties");
     gboolean is_open =
         json_is_true(json_object_get(schema, "x-kubernetes-preserve-unknown-fields"));
@@ -163,7 +163,7 @@ root_type(CustomResources *self, const json_t *schema)
     type->custom = TRUE;
     while (type->fields[n].name != NULL)
         n++;
-    SchemaField *fields = keep(self, g_new0(SchemaField, n + G_N_ELEMENTS(names) + 1));
+    SchemaField *fields = custom_keep(self, g_new0(SchemaField, n + G_N_ELEMENTS(names) + 1));
     for (unsigned i = 0; i < n; i++)
         if (!g_strv_contains(names, type->fields[i].name))
             fields[m++] = type->fields[i];

@@ -9,11 +9,11 @@
 typedef struct {
     const char *key; /* "Pod", "Pod.spec"; "*.kind": of every type */
     const char *text;
-} Description;
+} OpenapiDescription;
 
 /* clang-format off */
 /* Sorted by key, as strcmp() does. */
-static const Description descriptions[] = {
+static const OpenapiDescription descriptions[] = {
     {"*.apiVersion", "The group and version of this object's kind."},
     {"*.items", "The objects of the list."},
     {"*.kind", "The kind of this object."},
@@ -240,17 +240,18 @@ static const Description descriptions[] = {
 /* clang-format on */
 
 static int
-compare_keys(const void *a, const void *b)
+descriptions_compare_keys(const void *a, const void *b)
 {
-    return strcmp(((const Description *)a)->key, ((const Description *)b)->key);
+    return strcmp(((const OpenapiDescription *)a)->key, ((const OpenapiDescription *)b)->key);
 }
 
 static const char *
-find(const char *key)
+descriptions_find(const char *key)
 {
-    const Description wanted = {.key = key};
-    const Description *found = bsearch(&wanted, descriptions, G_N_ELEMENTS(descriptions),
-                                       sizeof(Description), compare_keys);
+    const OpenapiDescription wanted = {.key = key};
+    const OpenapiDescription *found =
+        bsearch(&wanted, descriptions, G_N_ELEMENTS(descriptions), sizeof(OpenapiDescription),
+                descriptions_compare_keys);
 
     return found == NULL ? NULL : found->text;
 }
@@ -261,9 +262,9 @@ openapi_description(const char *type, const char *field)
     const char *dot = strrchr(type, '.'), *name = dot != NULL ? dot + 1 : type;
 
     if (field == NULL)
-        return find(name);
+        return descriptions_find(name);
     g_autofree char *key = g_strconcat(name, ".", field, NULL);
     g_autofree char *any = g_strconcat("*.", field, NULL);
-    const char *text = find(key);
-    return text != NULL ? text : find(any);
+    const char *text = descriptions_find(key);
+    return text != NULL ? text : descriptions_find(any);
 }

@@ -141,9 +141,9 @@ path_parameters(OpenApiVersion version, const char *path)
 typedef struct {
     const char *verb, *method, *action;
     gboolean of_list; /* on the path without a name */
-} Operation;
+} OpenapiOperation;
 
-static const Operation operations[] = {
+static const OpenapiOperation operations[] = {
     {"get",              "get",    "get",              FALSE},
     {"list",             "get",    "list",             TRUE },
     {"create",           "post",   "post",             TRUE },
@@ -178,7 +178,7 @@ add_patch_types(const Document *self, json_t *operation, gboolean is_custom)
 
 static json_t *
 operation_schema(const Document *self,
-                 const Operation *operation,
+                 const OpenapiOperation *operation,
                  const char *type_name,
                  const json_t *kind)
 {

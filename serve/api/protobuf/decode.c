@@ -12,7 +12,7 @@ typedef struct {
     const guint8 *at, *end;
     unsigned depth;
     GError **error;
-} Message;
+} DecodeMessage;
 
 typedef enum {
     WIRE_VARINT = 0,
@@ -25,12 +25,12 @@ typedef enum {
 typedef struct {
     unsigned number;
     WireType type;
-    uint64_t value; /* of numbers */
-    Message bytes;  /* WIRE_BYTES */
+    uint64_t value;      /* of numbers */
+    DecodeMessage bytes; /* WIRE_BYTES */
 } WireField;
 
 static gboolean
-fail(const Message *message, const char *text)
+decode_fail(const DecodeMessage *message, const char *text)
 {
     if (message->error != NULL && *message->error == NULL)
         g_set_error(message->error, G_IO_ERROR, G_IO_ERROR_INVALID_DATA, "protobuf: %s", text);
@@ -38,32 +38,32 @@ fail(const Message *message, const char *text)
 }
 
 static gboolean
-has_failed(const Message *message)
+decode_has_failed(const DecodeMessage *message)
 {
     return *message->error != NULL;
 }
 
 static gboolean
-read_varint(Message *self, uint64_t *value)
+read_varint(DecodeMessage *self, uint64_t *value)
 {
     *value = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
         if (self->at >= self->end)
-            return fail(self, "a number is cut off");
+            return decode_fail(self, "a number is cut off");
         uint64_t byte = *self->at++;
         *value |= (byte & 0x7f) << shift;
         if ((byte & 0x80) == 0)
             return TRUE;
     }
-    return fail(self, "a number is too long");
+    return decode_fail(self, "a number is too long");
 }
 
 static gboolean
-read_fixed(Message *self, unsigned length, uint64_t *value)
+read_fixed(DecodeMessage *self, unsigned length, uint64_t *value)
 {
     *value = 0;
     if ((gsize)(self->end - self->at) < length)
-        return fail(self, "a number is cut off");
+        return decode_fail(self, "a number is cut off");
     for (unsigned i = 0; i < length; i++)
         *value |= (uint64_t)self->at[i] << (8 * i);
     self->at += length;
@@ -72,7 +72,7 @@ read_fixed(Message *self, unsigned length, uint64_t *value)
 
 /* Returns: FALSE: the message is over, or faulty */
 static gboolean
-read_field(Message *self, WireField *field)
+read_field(DecodeMessage *self, WireField *field)
 {
     uint64_t tag, length;
 
@@ -95,13 +95,13 @@ read_field(Message *self, WireField *field)
         if (!read_varint(self, &length))
             return FALSE;
         if (length > (uint64_t)(self->end - self->at))
-            return fail(self, "a message is cut off");
-        field->bytes = (Message){self->at, self->at + length, self->depth + 1, self->error};
+            return decode_fail(self, "a message is cut off");
+        field->bytes = (DecodeMessage){self->at, self->at + length, self->depth + 1, self->error};
         self->at += length;
         return field->bytes.depth <= PROTOBUF_DEPTH_MAX ||
-               fail(self, "messages are nested too deep");
+               decode_fail(self, "messages are nested too deep");
     }
-    return fail(self, "a field has an unknown type");
+    return decode_fail(self, "a field has an unknown type");
 }
 
 /* ---- Values ---- */
@@ -114,7 +114,7 @@ string_of(const WireField *field)
     gsize length = (gsize)(field->bytes.end - field->bytes.at);
 
     if (field->type != WIRE_BYTES || !g_utf8_validate_len(text, length, NULL)) {
-        fail(&field->bytes, "a text is no UTF-8");
+        decode_fail(&field->bytes, "a text is no UTF-8");
         return NULL;
     }
     return json_stringn(text, length);
@@ -122,9 +122,9 @@ string_of(const WireField *field)
 
 /* Times: {seconds, nanos}. The zero time of Go is an empty message. */
 static json_t *
-time_of(const WireField *field, gboolean micro)
+decode_time_of(const WireField *field, gboolean micro)
 {
-    Message message = field->bytes;
+    DecodeMessage message = field->bytes;
     int64_t seconds = 0, nanos = 0;
     WireField part;
     char buffer[API_TIME_BUFFER];
@@ -146,9 +146,9 @@ time_of(const WireField *field, gboolean micro)
 
 /* Quantity: {string}. */
 static json_t *
-quantity_of(const WireField *field)
+decode_quantity_of(const WireField *field)
 {
-    Message message = field->bytes;
+    DecodeMessage message = field->bytes;
     json_t *text = NULL;
     WireField part;
 
@@ -164,7 +164,7 @@ quantity_of(const WireField *field)
 static json_t *
 int_or_string_of(const WireField *field)
 {
-    Message message = field->bytes;
+    DecodeMessage message = field->bytes;
     json_t *text = NULL;
     WireField part;
     int64_t number = 0;
@@ -188,7 +188,7 @@ int_or_string_of(const WireField *field)
 static json_t *
 raw_of(const WireField *field)
 {
-    Message message = field->bytes;
+    DecodeMessage message = field->bytes;
     json_t *json = NULL;
     WireField part;
 
@@ -200,7 +200,7 @@ raw_of(const WireField *field)
 }
 
 static json_t *
-bytes_of(const WireField *field)
+decode_bytes_of(const WireField *field)
 {
     if (field->type != WIRE_BYTES)
         return NULL;
@@ -222,21 +222,21 @@ double_of(const WireField *field)
     return json_real(number);
 }
 
-static json_t *message_of(const SchemaType *type, Message message);
-static void add_value(json_t *object, const SchemaField *row, const WireField *field);
+static json_t *message_of(const SchemaType *type, DecodeMessage message);
+static void decode_add_value(json_t *object, const SchemaField *row, const WireField *field);
 
 /* One of several types: where the message has a struct, that is the value. */
 static json_t *
 choice_of(const SchemaType *type, const WireField *field)
 {
     json_t *found = json_object(), *value = NULL;
-    Message message = field->bytes;
+    DecodeMessage message = field->bytes;
     WireField part;
 
     while (field->type == WIRE_BYTES && read_field(&message, &part))
         for (const SchemaField *row = type->choices; row->name != NULL; row++)
             if (row->number == part.number)
-                add_value(found, row, &part);
+                decode_add_value(found, row, &part);
     for (const SchemaField *row = type->choices; row->name != NULL; row++)
         if (json_object_get(found, row->name) != NULL &&
             (value == NULL || row->type->shape == SCHEMA_STRUCT))
@@ -248,13 +248,13 @@ choice_of(const SchemaType *type, const WireField *field)
 
 /* Returns: (owned): NULL: it has no value, or is faulty */
 static json_t *
-value_of(const SchemaType *type, const WireField *field)
+decode_value_of(const SchemaType *type, const WireField *field)
 {
     switch (type->shape) {
     case SCHEMA_STRING:
         return string_of(field);
     case SCHEMA_BYTES:
-        return bytes_of(field);
+        return decode_bytes_of(field);
     case SCHEMA_BOOL:
         return json_boolean(field->value != 0);
     case SCHEMA_INT32:
@@ -265,9 +265,9 @@ value_of(const SchemaType *type, const WireField *field)
         return double_of(field);
     case SCHEMA_TIME:
     case SCHEMA_MICRO_TIME:
-        return time_of(field, type->shape == SCHEMA_MICRO_TIME);
+        return decode_time_of(field, type->shape == SCHEMA_MICRO_TIME);
     case SCHEMA_QUANTITY:
-        return quantity_of(field);
+        return decode_quantity_of(field);
     case SCHEMA_INT_OR_STRING:
         return int_or_string_of(field);
     case SCHEMA_ANY:
@@ -285,12 +285,12 @@ value_of(const SchemaType *type, const WireField *field)
 static json_t *
 items_of(const SchemaType *type, const WireField *field)
 {
-    Message message = field->bytes;
+    DecodeMessage message = field->bytes;
     json_t *list = json_array();
     WireField part;
 
     while (field->type == WIRE_BYTES && read_field(&message, &part)) {
-        json_t *item = part.number == 1 ? value_of(type->element, &part) : NULL;
+        json_t *item = part.number == 1 ? decode_value_of(type->element, &part) : NULL;
         if (item != NULL)
             json_array_append_new(list, item);
     }
@@ -299,9 +299,9 @@ items_of(const SchemaType *type, const WireField *field)
 
 /* An entry of a map: {key, value}; a missing value is the zero one. */
 static void
-add_entry(json_t *map, const SchemaType *type, const WireField *field)
+decode_add_entry(json_t *map, const SchemaType *type, const WireField *field)
 {
-    Message message = field->bytes;
+    DecodeMessage message = field->bytes;
     json_t *key = NULL, *value = NULL;
     WireField part;
 
@@ -310,7 +310,7 @@ add_entry(json_t *map, const SchemaType *type, const WireField *field)
             key = string_of(&part);
         else if (part.number == 2 && value == NULL)
             value = type->element->shape == SCHEMA_LIST ? items_of(type->element, &part)
-                                                        : value_of(type->element, &part);
+                                                        : decode_value_of(type->element, &part);
     }
     if (value == NULL && type->element->shape == SCHEMA_STRING)
         value = json_string("");
@@ -337,7 +337,7 @@ is_zero(const json_t *value)
 }
 
 static void
-add_value(json_t *object, const SchemaField *row, const WireField *field)
+decode_add_value(json_t *object, const SchemaField *row, const WireField *field)
 {
     json_t *old = json_object_get(object, row->name), *value;
     const SchemaType *type = row->type;
@@ -348,15 +348,15 @@ add_value(json_t *object, const SchemaField *row, const WireField *field)
             json_object_set_new(object, row->name, old);
         }
         if (type->shape == SCHEMA_MAP) {
-            add_entry(old, type, field);
+            decode_add_entry(old, type, field);
             return;
         }
-        value = value_of(type->element, field);
+        value = decode_value_of(type->element, field);
         if (value != NULL)
             json_array_append_new(old, value);
         return;
     }
-    value = value_of(type, field);
+    value = decode_value_of(type, field);
     if (value != NULL && is_scalar(type) && is_zero(value) && !row->pointer && !row->required)
         json_decref(value);
     else if (value != NULL)
@@ -376,7 +376,7 @@ is_embedded(const SchemaType *type, unsigned place)
 /* Reads the fields of @message into @object of @type. @place: where in the type's message it
  * stands, as SchemaField.message tells it */
 static void
-read_message(json_t *object, const SchemaType *type, unsigned place, Message message)
+read_message(json_t *object, const SchemaType *type, unsigned place, DecodeMessage message)
 {
     WireField field;
 
@@ -387,7 +387,7 @@ read_message(json_t *object, const SchemaType *type, unsigned place, Message mes
         while (row->name != NULL && (row->number != field.number || row->message != place))
             row++;
         if (row->name != NULL)
-            add_value(object, row, &field);
+            decode_add_value(object, row, &field);
         else if (field.number > 0 && field.number < 256 && place < 256 &&
                  field.type == WIRE_BYTES && is_embedded(type, inner))
             read_message(object, type, inner, field.bytes);
@@ -395,7 +395,7 @@ read_message(json_t *object, const SchemaType *type, unsigned place, Message mes
 }
 
 static json_t *
-message_of(const SchemaType *type, Message message)
+message_of(const SchemaType *type, DecodeMessage message)
 {
     json_t *object = json_object();
 
@@ -408,7 +408,7 @@ message_of(const SchemaType *type, Message message)
 
 /* TypeMeta: {apiVersion, kind}. */
 static void
-read_type(Message message, json_t *type)
+read_type(DecodeMessage message, json_t *type)
 {
     WireField field;
 
@@ -430,7 +430,7 @@ protobuf_has(const SchemaType *type)
 }
 
 static json_t *
-decode_raw(json_t *object, const Message *raw, GError **error)
+decode_raw(json_t *object, const DecodeMessage *raw, GError **error)
 {
     const char *api_version = json_string_value(json_object_get(object, "apiVersion")),
                *kind = json_string_value(json_object_get(object, "kind"));
@@ -451,13 +451,13 @@ json_t *
 protobuf_decode(const guint8 *data, gsize length, GError **error)
 {
     GError *fault = NULL;
-    Message message = {data, data + length, 0, &fault}, raw = {data, data, 0, &fault};
+    DecodeMessage message = {data, data + length, 0, &fault}, raw = {data, data, 0, &fault};
     json_t *object = json_object();
     WireField field;
 
     if (length < PROTOBUF_MAGIC_LENGTH ||
         memcmp(data, PROTOBUF_MAGIC, PROTOBUF_MAGIC_LENGTH) != 0) {
-        fail(&message, "the body does not begin as Kubernetes' protobuf does");
+        decode_fail(&message, "the body does not begin as Kubernetes' protobuf does");
     } else {
         message.at += PROTOBUF_MAGIC_LENGTH;
         while (read_field(&message, &field)) {
@@ -467,7 +467,7 @@ protobuf_decode(const guint8 *data, gsize length, GError **error)
                 raw = field.bytes;
         }
     }
-    if (!has_failed(&message))
+    if (!decode_has_failed(&message))
         decode_raw(object, &raw, &fault);
     if (fault == NULL)
         return object;

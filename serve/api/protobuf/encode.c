@@ -100,7 +100,7 @@ static void put_field(GByteArray *out, const SchemaField *row, const json_t *val
 
 /* Which of several types @value is of. NULL: of none */
 static const SchemaField *
-choose(const SchemaType *type, const json_t *value)
+encode_choose(const SchemaType *type, const json_t *value)
 {
     for (const SchemaField *row = type->choices; row->name != NULL; row++)
         if (row->type->shape == SCHEMA_STRUCT ? json_is_object(value)
@@ -114,7 +114,7 @@ choose(const SchemaType *type, const json_t *value)
 static void
 put_choice(GByteArray *out, const SchemaType *type, const json_t *value)
 {
-    const SchemaField *chosen = choose(type, value);
+    const SchemaField *chosen = encode_choose(type, value);
 
     for (const SchemaField *row = type->choices; row->name != NULL; row++)
         if (row != chosen && row->type->shape == SCHEMA_BOOL)
@@ -195,7 +195,7 @@ put_value(GByteArray *out, unsigned field, const SchemaType *type, const json_t 
 /* Whether the value can be of the type: a body that a client wrote may hold anything where no model
  * reads. */
 static gboolean
-fits(const SchemaType *type, const json_t *value)
+encode_fits(const SchemaType *type, const json_t *value)
 {
     switch (type->shape) {
     case SCHEMA_STRING:
@@ -214,7 +214,7 @@ fits(const SchemaType *type, const json_t *value)
     case SCHEMA_INT_OR_STRING:
         return json_is_string(value) || json_is_number(value);
     case SCHEMA_ANY:
-        return value != NULL && (type->choices == NULL || choose(type, value) != NULL);
+        return value != NULL && (type->choices == NULL || encode_choose(type, value) != NULL);
     case SCHEMA_LIST:
         return json_is_array(value);
     case SCHEMA_STRUCT:
@@ -232,18 +232,18 @@ put_field(GByteArray *out, const SchemaField *row, const json_t *value)
     json_t *member;
     gsize i;
 
-    if (!fits(type, value) || row->number == 0)
+    if (!encode_fits(type, value) || row->number == 0)
         return;
     if (type->shape == SCHEMA_LIST) {
         json_array_foreach((json_t *)value, i, member) {
-            if (fits(type->element, member))
+            if (encode_fits(type->element, member))
                 put_value(out, row->number, type->element, member);
         }
     } else if (type->shape == SCHEMA_MAP) {
         json_object_foreach((json_t *)value, key, member) {
             g_autoptr(GByteArray) entry = g_byte_array_new();
             put_text(entry, 1, key);
-            if (fits(type->element, member))
+            if (encode_fits(type->element, member))
                 put_value(entry, 2, type->element, member);
             put_message(out, row->number, entry);
         }

@@ -11,7 +11,7 @@ typedef json_t *(*Prepare)(const json_t *value); /* returns: (owned) */
 
 /* Returns: (owned): {yaml: text} */
 static json_t *
-value_of(const json_t *value)
+openapi_document_value_of(const json_t *value)
 {
     char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
     json_t *wrapped = json_pack("{s:s}", "yaml", text);
@@ -67,14 +67,14 @@ static const struct {
     Prepare prepare;
     Prepare each; /* of a list's items or a map's members; NULL: of the whole value */
 } members[] = {
-    {"additionalProperties", schema,   NULL     },
-    {"allOf",                NULL,     schema   },
-    {"default",              value_of, NULL     },
-    {"enum",                 NULL,     value_of },
-    {"items",                schema,   NULL     },
-    {"parameters",           NULL,     parameter},
-    {"properties",           NULL,     schema   },
-    {"responses",            NULL,     response },
+    {"additionalProperties", schema,                    NULL                     },
+    {"allOf",                NULL,                      schema                   },
+    {"default",              openapi_document_value_of, NULL                     },
+    {"enum",                 NULL,                      openapi_document_value_of},
+    {"items",                schema,                    NULL                     },
+    {"parameters",           NULL,                      parameter                },
+    {"properties",           NULL,                      schema                   },
+    {"responses",            NULL,                      response                 },
 };
 
 static json_t *
@@ -97,7 +97,7 @@ schema(const json_t *about)
 
     json_object_foreach((json_t *)about, name, member) {
         if (g_str_has_prefix(name, "x-"))
-            json_object_set_new(extensions, name, value_of(member));
+            json_object_set_new(extensions, name, openapi_document_value_of(member));
         else
             json_object_set_new(copy, name, prepared(name, member));
     }

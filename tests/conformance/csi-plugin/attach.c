@@ -60,7 +60,7 @@ pair_now(const AttachWorld *world)
 
 /* The status that somebody else sets; nothing if there is no such attachment. */
 static void
-set_status(const AttachWorld *world, const json_t *step)
+attach_set_status(const AttachWorld *world, const json_t *step)
 {
     Case *self = world->self;
     ObjectKey *key = objects_key(
@@ -91,7 +91,7 @@ run_operation(AttachWorld *world, AttachPair *pair, PlanDecide decide)
                             .operation = pair});
     case_wait(world->self, ENVIRONMENT_AT - LOOK);
     json_array_foreach(case_get(world->self, "environment"), i, step)
-        set_status(world, step);
+        attach_set_status(world, step);
     for (SimTime waited = 0; waited < LONG_ENOUGH; waited += LOOK) {
         if (pair_now(world) == NULL || !pair_now(world)->is_under_way)
             return;
@@ -187,7 +187,7 @@ attach(AttachWorld *world)
 }
 
 static void
-detach(AttachWorld *world)
+csi_plugin_attach_detach(AttachWorld *world)
 {
     const char *name = case_string(world->self, "args.volume_name");
     g_auto(GStrv) parts = g_strsplit(name == NULL ? "" : name, "^", 2);
@@ -231,7 +231,7 @@ verify(AttachWorld *world)
 }
 
 static void
-run(Case *self)
+attach_run(Case *self)
 {
     const char *act = case_string(self, "act");
     AttachWorld world;
@@ -240,16 +240,16 @@ run(Case *self)
     if (strcmp(act, "attacher.attach") == 0)
         attach(&world);
     else if (strcmp(act, "attacher.detach") == 0)
-        detach(&world);
+        csi_plugin_attach_detach(&world);
     else
         verify(&world);
 }
 
 static const Act acts[] = {
-    {"attacher.attach",               run },
-    {"attacher.detach",               run },
-    {"attacher.volumes_are_attached", run },
-    {NULL,                            NULL},
+    {"attacher.attach",               attach_run},
+    {"attacher.detach",               attach_run},
+    {"attacher.volumes_are_attached", attach_run},
+    {NULL,                            NULL      },
 };
 
 gboolean

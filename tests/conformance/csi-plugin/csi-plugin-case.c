@@ -109,7 +109,7 @@ add_uid(Texts *texts, const char *text, Case *self)
 }
 
 static void
-collect(Texts *texts, const json_t *value, Case *self)
+csi_plugin_case_collect(Texts *texts, const json_t *value, Case *self)
 {
     const json_t *pod = json_object_get(value, "pod"), *item;
     const char *uids[] = {json_path_string(pod, "metadata.uid"),
@@ -130,9 +130,9 @@ collect(Texts *texts, const json_t *value, Case *self)
     if (driver != NULL)
         g_ptr_array_add(texts->drivers, (void *)driver);
     json_object_foreach((json_t *)value, key, item)
-        collect(texts, item, self);
+        csi_plugin_case_collect(texts, item, self);
     json_array_foreach(value, i, item)
-        collect(texts, item, self);
+        csi_plugin_case_collect(texts, item, self);
 }
 
 static char *
@@ -205,7 +205,7 @@ adapted_case(Case *self)
     rewrite_all(json, set_root, NULL);
     if (unnamed)
         rewrite_all(json, name_unnamed, NULL);
-    collect(&texts, json, self);
+    csi_plugin_case_collect(&texts, json, self);
     add_hashes(&texts, unnamed);
     rewrite_all(json, replace_texts, &texts);
     g_hash_table_unref(texts.uids);
@@ -224,7 +224,7 @@ csi_world_word(const CsiWorld *world, const char *text)
 }
 
 static json_t *
-capability_json(const CsiCapability *capability)
+csi_plugin_case_capability_json(const CsiCapability *capability)
 {
     json_t *access = json_object(), *flags = json_array();
     const StringList *list = capability->mount_flags;
@@ -267,7 +267,7 @@ request_json(const CsiRequest *request)
                             json_string(request->target_path));
     if (request->n_capabilities > 0)
         json_object_set_new(message, "volume_capability",
-                            capability_json(&request->capabilities[0]));
+                            csi_plugin_case_capability_json(&request->capabilities[0]));
     if (request->required_bytes > 0)
         json_object_set_new(message, "capacity_range",
                             json_pack("{s:I}", "required_bytes", request->required_bytes));
@@ -331,7 +331,10 @@ answer_info(CsiWorld *world, CsiResponse *response)
 }
 
 static void
-answer(void *data, unsigned number, const CsiRequest *request, CsiResponse *response)
+csi_plugin_case_answer(void *data,
+                       unsigned number,
+                       const CsiRequest *request,
+                       CsiResponse *response)
 {
     CsiWorld *world = data;
     const json_t *told = json_array_get(json_object_get(world->expected, "csi_calls"),
@@ -417,7 +420,7 @@ static void
 add_drivers(CsiWorld *world)
 {
     static const NodePluginOptions plugin = {.preregistered = TRUE};
-    ScriptOptions script = {.answer = answer, .data = world};
+    ScriptOptions script = {.answer = csi_plugin_case_answer, .data = world};
     g_autoptr(GHashTable) names = g_hash_table_new(g_str_hash, g_str_equal);
     g_autoptr(GList) sorted = NULL;
 
@@ -479,8 +482,8 @@ import_initial(CsiWorld *world)
     const json_t *csi_node = case_get(world->self, "initial.csi_node");
     case_import_object(world->self, case_object(world->self, node, KIND_NODE), CASE_API);
     Object *object = case_object(world->self, csi_node == NULL ? empty : csi_node, KIND_CSI_NODE);
-    const NodeInfo info = {.strings = objects_strings(world->self->objects),
-                           .migrated = cluster_migrated_plugins(world->self->cluster, name)};
+    const PluginNodeInfo info = {.strings = objects_strings(world->self->objects),
+                                 .migrated = cluster_migrated_plugins(world->self->cluster, name)};
     node_info_set_migrated(object, &info); /* these tests know no plugins that are migrated */
     case_import_object(world->self, object, CASE_API);
     json_decref(empty);

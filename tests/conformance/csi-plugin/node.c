@@ -143,7 +143,7 @@ wait_for_attach(CsiWorld *world, const CsiCallArgs *call, CsiOutcome *outcome)
 
 /* Objects without what these tests do not have: the plugins that are migrated. */
 static void
-expect_object(CsiWorld *world, const char *name, const json_t *wanted, ObjectKind kind)
+node_expect_object(CsiWorld *world, const char *name, const json_t *wanted, ObjectKind kind)
 {
     const Object *object =
         api_server_get(world->self->api, objects_key(world->self->objects, kind, NULL,
@@ -168,7 +168,7 @@ expect_object(CsiWorld *world, const char *name, const json_t *wanted, ObjectKin
 }
 
 static void
-change_node(CsiWorld *world, const CsiCallArgs *call, CsiOutcome *outcome)
+node_change_node(CsiWorld *world, const CsiCallArgs *call, CsiOutcome *outcome)
 {
     gboolean installs = strcmp(call->name, "node_info.install_csi_driver") == 0;
     const char *driver = json_path_string(call->args, "driver_name");
@@ -188,8 +188,9 @@ change_node(CsiWorld *world, const CsiCallArgs *call, CsiOutcome *outcome)
                                   plugin);
     outcome->error = done ? NULL : "plain";
     json_array_clear(world->calls); /* NodeGetInfo */
-    expect_object(world, "node", json_object_get(world->expected, "node"), KIND_NODE);
-    expect_object(world, "csi_node", json_object_get(world->expected, "csi_node"), KIND_CSI_NODE);
+    node_expect_object(world, "node", json_object_get(world->expected, "node"), KIND_NODE);
+    node_expect_object(world, "csi_node", json_object_get(world->expected, "csi_node"),
+                       KIND_CSI_NODE);
 }
 
 static void
@@ -204,9 +205,9 @@ set_migrated(CsiWorld *world, const CsiCallArgs *call, CsiOutcome *outcome)
     (void)outcome;
     json_array_foreach(json_object_get(call->args, "migrated_plugins"), i, name)
         g_string_append_printf(names, "%s%s", i == 0 ? "" : ",", json_string_value(name));
-    const NodeInfo info = {.strings = objects_strings(world->self->objects),
-                           .migrated =
-                               strings_intern(objects_strings(world->self->objects), names->str)};
+    const PluginNodeInfo info = {
+        .strings = objects_strings(world->self->objects),
+        .migrated = strings_intern(objects_strings(world->self->objects), names->str)};
     gboolean modified = node_info_set_migrated(csi_node, &info);
     if (modified != json_is_true(json_object_get(world->expected, "modified")))
         case_fail(world->self, "modified: %d", modified);
@@ -313,24 +314,24 @@ get_metrics(CsiWorld *world, const CsiCallArgs *call, CsiOutcome *outcome)
 }
 
 const CsiCallRow csi_node_calls[] = {
-    {"node_info.install_csi_driver",       change_node    },
-    {"node_info.uninstall_csi_driver",     change_node    },
-    {"node_info.set_migration_annotation", set_migrated   },
-    {"driver_client.node_get_info",        node_get_info  },
-    {"metrics.get_metrics",                get_metrics    },
-    {"util.load_volume_data",              load_data      },
-    {"util.save_volume_data",              save_data      },
-    {"plugin.construct_volume_spec",       construct      },
-    {"plugin.construct_block_volume_spec", construct      },
-    {"plugin.new_unmounter",               new_unmounter  },
-    {"attacher.wait_for_attach",           wait_for_attach},
-    {NULL,                                 NULL           },
+    {"node_info.install_csi_driver",       node_change_node},
+    {"node_info.uninstall_csi_driver",     node_change_node},
+    {"node_info.set_migration_annotation", set_migrated    },
+    {"driver_client.node_get_info",        node_get_info   },
+    {"metrics.get_metrics",                get_metrics     },
+    {"util.load_volume_data",              load_data       },
+    {"util.save_volume_data",              save_data       },
+    {"plugin.construct_volume_spec",       construct       },
+    {"plugin.construct_block_volume_spec", construct       },
+    {"plugin.new_unmounter",               new_unmounter   },
+    {"attacher.wait_for_attach",           wait_for_attach },
+    {NULL,                                 NULL            },
 };
 
 /* ---- Cases ---- */
 
 static const CsiCallRow *
-find_row(const char *name)
+node_find_row(const char *name)
 {
     const CsiCallRow *const tables[] = {csi_plugin_calls, csi_node_calls};
 
@@ -386,7 +387,7 @@ live_through(CsiWorld *world, const json_t *args, json_t *expected)
 static void
 run_call(CsiWorld *world, const char *name, const json_t *on, const json_t *args, json_t *expected)
 {
-    const CsiCallRow *row = find_row(name);
+    const CsiCallRow *row = node_find_row(name);
     CsiCallArgs call = {name, on, args};
     CsiOutcome outcome = {0};
 
@@ -465,7 +466,7 @@ run_act(Case *self)
 
 /* A case has one act, or steps under the name of its category. */
 static void
-run_case(Case *self)
+node_run_case(Case *self)
 {
     if (case_get(self, "steps") != NULL)
         run_steps(self);
@@ -474,8 +475,8 @@ run_case(Case *self)
 }
 
 static const Act acts[] = {
-    {"*",  run_case}, /* the tables of calls know which there are */
-    {NULL, NULL    },
+    {"*",  node_run_case}, /* the tables of calls know which there are */
+    {NULL, NULL         },
 };
 
 const Suite csi_plugin_suite = {"csi_plugin", acts};

@@ -76,7 +76,7 @@ begin_try(CsiWorld *world, const CsiCallArgs *call, gboolean block, CsiOutcome *
 /* ---- Mount and map ---- */
 
 static void
-set_up(CsiWorld *world, const CsiCallArgs *call, CsiOutcome *outcome)
+suite_csi_plugin_set_up(CsiWorld *world, const CsiCallArgs *call, CsiOutcome *outcome)
 {
     g_autofree CsiTry *try = begin_try(world, call, FALSE, outcome);
 
@@ -333,7 +333,10 @@ begin_call(const Kubelet *self, Plan *plan, CsiPluginThen then)
 }
 
 static const char *
-path_of(const CsiWorld *world, const json_t *args, const char *name, const char *other)
+suite_csi_plugin_path_of(const CsiWorld *world,
+                         const json_t *args,
+                         const char *name,
+                         const char *other)
 {
     const char *path = json_path_string(args, name);
 
@@ -358,10 +361,11 @@ call_client(CsiWorld *world, const CsiCallArgs *call, CsiOutcome *outcome)
     try->bytes = size_of(args, "opts.newSize");
     /* A volume without a handle cannot be stored; the client would refuse it. */
     ((VolumeSource *)operation_source(&try->operation))->handle =
-        path_of(world, args, "vol_id", "opts.volumeID");
+        suite_csi_plugin_path_of(world, args, "vol_id", "opts.volumeID");
     try->operation.volume->staging_path =
-        path_of(world, args, "staging_target_path", "opts.stagingTargetPath");
-    try->operation.target->target_path = path_of(world, args, "target_path", "opts.volumePath");
+        suite_csi_plugin_path_of(world, args, "staging_target_path", "opts.stagingTargetPath");
+    try->operation.target->target_path =
+        suite_csi_plugin_path_of(world, args, "target_path", "opts.volumePath");
     outcome->error = csi_try_run(world, try, begin_call);
     if (json_path_get(args, "opts.newSize") != NULL) /* the driver grows it as it was asked */
         outcome->returns = json_copy((json_t *)json_path_get(args, "opts.newSize"));
@@ -504,7 +508,7 @@ map_path(CsiWorld *world, const CsiCallArgs *call, CsiOutcome *outcome)
 }
 
 static void
-volume_name(CsiWorld *world, const CsiCallArgs *call, CsiOutcome *outcome)
+suite_csi_plugin_volume_name(CsiWorld *world, const CsiCallArgs *call, CsiOutcome *outcome)
 {
     const Volume *volume = csi_world_volume(world, json_path_get(call->args, "spec"), NULL, FALSE);
 
@@ -561,7 +565,7 @@ new_mounter(CsiWorld *world, const CsiCallArgs *call, CsiOutcome *outcome)
 
 /* Returns: (owned): the strings of a list, with NULL at the end */
 static const char **
-words_of(const json_t *list)
+suite_csi_plugin_words_of(const json_t *list)
 {
     const char **words = g_new0(const char *, json_array_size(list) + 1);
 
@@ -575,49 +579,50 @@ validate_plugin(CsiWorld *world, const CsiCallArgs *call, CsiOutcome *outcome)
 {
     const json_t *told[] = {json_path_get(call->args, "versions"),
                             case_get(world->self, "given.settings.versions1")};
-    g_autofree const char **versions = words_of(told[0]), **existing = words_of(told[1]);
+    g_autofree const char **versions = suite_csi_plugin_words_of(told[0]),
+                          **existing = suite_csi_plugin_words_of(told[1]);
     g_autofree char *fault = plugin_versions_fault(versions, told[1] == NULL ? NULL : existing);
 
     outcome->error = fault == NULL ? NULL : "plain";
 }
 
 const CsiCallRow csi_plugin_calls[] = {
-    {"mounter.set_up",                                                   set_up           },
-    {"mounter.tear_down_at",                                             tear_down_at     },
-    {"mounter.get_path",                                                 mount_path       },
-    {"mounter.supports_fs_group",                                        supports_fs_group},
-    {"mounter.get_fs_group_policy",                                      fs_group_policy  },
-    {"attacher.mount_device",                                            mount_device     },
-    {"attacher.unmount_device",                                          unmount_device   },
-    {"attacher.get_device_mount_path",                                   staging_path     },
-    {"util.make_device_mount_path",                                      staging_path     },
-    {"block_mapper.set_up_device",                                       set_up_device    },
-    {"block_mapper.map_pod_device",                                      map_pod_device   },
-    {"block_mapper.unmap_pod_device",                                    unmap_pod_device },
-    {"block_mapper.tear_down_device",                                    tear_down_device },
-    {"block_mapper.get_staging_path",                                    mount_path       },
-    {"block_mapper.get_publish_path",                                    mount_path       },
-    {"block_mapper.get_global_map_path",                                 map_path         },
-    {"block_mapper.get_pod_device_map_path",                             map_path         },
-    {"plugin.node_expand",                                               node_expand      },
-    {"plugin.node_expand_with_client",                                   node_expand      },
-    {"plugin.get_volume_name",                                           volume_name      },
-    {"plugin.can_support",                                               can_do           },
-    {"plugin.can_attach",                                                can_do           },
-    {"plugin.can_device_mount",                                          can_do           },
-    {"plugin.new_mounter",                                               new_mounter      },
-    {"driver_client.node_publish_volume",                                call_client      },
-    {"driver_client.node_unpublish_volume",                              call_client      },
-    {"driver_client.node_stage_volume",                                  call_client      },
-    {"driver_client.node_unstage_volume",                                call_client      },
-    {"driver_client.node_expand_volume",                                 call_client      },
-    {"driver_client.node_supports_node_expand",                          ask_capability   },
-    {"driver_client.node_supports_volume_stats",                         ask_capability   },
-    {"driver_client.node_supports_stage_unstage",                        ask_capability   },
-    {"driver_client.node_supports_volume_mount_group",                   ask_capability   },
-    {"driver_client.node_supports_single_node_multi_writer_access_mode", ask_capability   },
-    {"util.as_csi_access_mode_v1",                                       access_mode      },
-    {"util.as_single_node_multi_writer_capable_csi_access_mode_v1",      access_mode      },
-    {"registration.validate_plugin",                                     validate_plugin  },
-    {NULL,                                                               NULL             },
+    {"mounter.set_up",                                                   suite_csi_plugin_set_up     },
+    {"mounter.tear_down_at",                                             tear_down_at                },
+    {"mounter.get_path",                                                 mount_path                  },
+    {"mounter.supports_fs_group",                                        supports_fs_group           },
+    {"mounter.get_fs_group_policy",                                      fs_group_policy             },
+    {"attacher.mount_device",                                            mount_device                },
+    {"attacher.unmount_device",                                          unmount_device              },
+    {"attacher.get_device_mount_path",                                   staging_path                },
+    {"util.make_device_mount_path",                                      staging_path                },
+    {"block_mapper.set_up_device",                                       set_up_device               },
+    {"block_mapper.map_pod_device",                                      map_pod_device              },
+    {"block_mapper.unmap_pod_device",                                    unmap_pod_device            },
+    {"block_mapper.tear_down_device",                                    tear_down_device            },
+    {"block_mapper.get_staging_path",                                    mount_path                  },
+    {"block_mapper.get_publish_path",                                    mount_path                  },
+    {"block_mapper.get_global_map_path",                                 map_path                    },
+    {"block_mapper.get_pod_device_map_path",                             map_path                    },
+    {"plugin.node_expand",                                               node_expand                 },
+    {"plugin.node_expand_with_client",                                   node_expand                 },
+    {"plugin.get_volume_name",                                           suite_csi_plugin_volume_name},
+    {"plugin.can_support",                                               can_do                      },
+    {"plugin.can_attach",                                                can_do                      },
+    {"plugin.can_device_mount",                                          can_do                      },
+    {"plugin.new_mounter",                                               new_mounter                 },
+    {"driver_client.node_publish_volume",                                call_client                 },
+    {"driver_client.node_unpublish_volume",                              call_client                 },
+    {"driver_client.node_stage_volume",                                  call_client                 },
+    {"driver_client.node_unstage_volume",                                call_client                 },
+    {"driver_client.node_expand_volume",                                 call_client                 },
+    {"driver_client.node_supports_node_expand",                          ask_capability              },
+    {"driver_client.node_supports_volume_stats",                         ask_capability              },
+    {"driver_client.node_supports_stage_unstage",                        ask_capability              },
+    {"driver_client.node_supports_volume_mount_group",                   ask_capability              },
+    {"driver_client.node_supports_single_node_multi_writer_access_mode", ask_capability              },
+    {"util.as_csi_access_mode_v1",                                       access_mode                 },
+    {"util.as_single_node_multi_writer_capable_csi_access_mode_v1",      access_mode                 },
+    {"registration.validate_plugin",                                     validate_plugin             },
+    {NULL,                                                               NULL                        },
 };

@@ -21,7 +21,7 @@ typedef struct {
     Kubelet *kubelet;
     ScriptDriver *driver;
     GHashTable *pods; /* uid as the case has it -> Object */
-} World;
+} KubeletReconstructWorld;
 
 static const WorldOptions world_options = {.only = &kubelet_class};
 
@@ -47,7 +47,10 @@ is_plugin(const Case *self, const char *name)
 }
 
 static void
-answer(void *data, unsigned number, const CsiRequest *request, CsiResponse *response)
+suite_kubelet_reconstruct_answer(void *data,
+                                 unsigned number,
+                                 const CsiRequest *request,
+                                 CsiResponse *response)
 {
     const Case *self = data;
 
@@ -59,17 +62,18 @@ answer(void *data, unsigned number, const CsiRequest *request, CsiResponse *resp
 }
 
 static void
-world_new(World *world, Case *self)
+world_new(KubeletReconstructWorld *world, Case *self)
 {
     static const NodePluginOptions plugin = {.preregistered = TRUE};
     json_t *node = json_pack("{s:{s:s}}", "metadata", "name", NODE_NAME);
 
-    *world = (World){.self = self, .pods = g_hash_table_new(g_str_hash, g_str_equal)};
+    *world =
+        (KubeletReconstructWorld){.self = self, .pods = g_hash_table_new(g_str_hash, g_str_equal)};
     case_world_new(self, &world_options);
     case_import_object(self, case_object(self, node, KIND_NODE), CASE_API);
     json_decref(node);
-    world->driver =
-        script_driver_new(self, PLUGIN, &(ScriptOptions){.answer = answer, .data = self});
+    world->driver = script_driver_new(
+        self, PLUGIN, &(ScriptOptions){.answer = suite_kubelet_reconstruct_answer, .data = self});
     cluster_add_driver(self->cluster, script_driver_base(world->driver),
                        strings_intern(objects_strings(self->objects), PLUGIN), &plugin,
                        options_of_kubelet, self);
@@ -81,7 +85,7 @@ world_new(World *world, Case *self)
 }
 
 static void
-world_free(World *world)
+world_free(KubeletReconstructWorld *world)
 {
     cluster_free(world->self->cluster);
     world->self->cluster = NULL;
@@ -93,7 +97,7 @@ world_free(World *world)
 
 /* A pod with all volumes that have a folder under it, each as file system and as device. */
 static const Object *
-pod_of(World *world, const char *uid)
+suite_kubelet_reconstruct_pod_of(KubeletReconstructWorld *world, const char *uid)
 {
     const json_t *item;
     json_t *volumes = json_array(), *mounts = json_array();
@@ -124,7 +128,7 @@ pod_of(World *world, const char *uid)
 }
 
 static void
-add_directory(World *world, const char *text)
+add_directory(KubeletReconstructWorld *world, const char *text)
 {
     Strings *strings = objects_strings(world->self->objects);
     g_auto(GStrv) parts = g_strsplit(text, "/", -1);
@@ -140,7 +144,7 @@ add_directory(World *world, const char *text)
         directory->volume = strings_intern(strings, parts[3]);
         directory->data = string_map_new(data, G_N_ELEMENTS(data));
     }
-    directory->pod = object_ref(pod_of(world, uid));
+    directory->pod = object_ref(suite_kubelet_reconstruct_pod_of(world, uid));
     if (g_strv_length(parts) > 2 && is_plugin(world->self, parts[2])) {
         g_free(parts[2]);
         parts[2] = g_strdup(CSI_FOLDER);
@@ -154,7 +158,7 @@ add_directory(World *world, const char *text)
 
 /* The uid that the case has. */
 static const char *
-uid_text(const World *world, const Object *pod)
+uid_text(const KubeletReconstructWorld *world, const Object *pod)
 {
     GHashTableIter iter;
     void *uid, *object;
@@ -173,7 +177,7 @@ plugin_text(const VolumeDirectory *directory)
 }
 
 static json_t *
-found_json(const World *world, const VolumeDirectory *directory)
+found_json(const KubeletReconstructWorld *world, const VolumeDirectory *directory)
 {
     return json_pack("{s:s, s:s, s:s, s:s}", "pod", uid_text(world, directory->pod), "plugin",
                      plugin_text(directory), "volume", directory->name, "mode",
@@ -181,7 +185,7 @@ found_json(const World *world, const VolumeDirectory *directory)
 }
 
 static const char *
-volume_text(const World *world, const NodeVolume *volume)
+volume_text(const KubeletReconstructWorld *world, const NodeVolume *volume)
 {
     const VolumeSource *source = VOLUME_CONST(volume->pv)->source;
 
@@ -191,7 +195,7 @@ volume_text(const World *world, const NodeVolume *volume)
 
 /* Mounts of which the kubelet does not know whether they are there. */
 static json_t *
-uncertain_json(const World *world)
+uncertain_json(const KubeletReconstructWorld *world)
 {
     json_t *list = json_array();
 
@@ -207,7 +211,7 @@ uncertain_json(const World *world)
 
 /* Each directory that was rebuilt asks for the Node's list. */
 static gboolean
-asks_node(const World *world, const VolumeDirectory *directory)
+asks_node(const KubeletReconstructWorld *world, const VolumeDirectory *directory)
 {
     for (unsigned i = 0; i < world->kubelet->volumes->len; i++) {
         const NodeVolume *volume = world->kubelet->volumes->pdata[i];
@@ -245,7 +249,7 @@ sorted(const json_t *list)
 }
 
 static void
-expect_list(World *world, const json_t *expected, const char *name, json_t *taken)
+expect_list(KubeletReconstructWorld *world, const json_t *expected, const char *name, json_t *taken)
 {
     json_t *wanted = sorted(json_object_get(expected, name)), *found = sorted(taken);
 
@@ -256,7 +260,7 @@ expect_list(World *world, const json_t *expected, const char *name, json_t *take
 }
 
 static void
-expect_rebuilt(World *world, const json_t *expected)
+expect_rebuilt(KubeletReconstructWorld *world, const json_t *expected)
 {
     const GPtrArray *disk = reconstruct_disk(world->kubelet);
     json_t *found = json_array(), *asked = json_array(), *failed = json_array();
@@ -281,7 +285,7 @@ expect_rebuilt(World *world, const json_t *expected)
 /* ---- Acts ---- */
 
 static void
-rebuild(World *world)
+rebuild(KubeletReconstructWorld *world)
 {
     const json_t *item;
     size_t i;
@@ -296,7 +300,7 @@ rebuild(World *world)
 static void
 run_reconstruct(Case *self)
 {
-    World world;
+    KubeletReconstructWorld world;
 
     world_new(&world, self);
     rebuild(&world);
@@ -310,7 +314,7 @@ run_clean_up(Case *self)
 {
     const json_t *item, *pod;
     unsigned n_failed = 0;
-    World world;
+    KubeletReconstructWorld world;
     size_t i, k;
 
     world_new(&world, self);
@@ -351,7 +355,9 @@ run_clean_up(Case *self)
 
 /* The claim, the volume and its attachment. Returns: (borrowed): the volume */
 static const Object *
-add_volume(World *world, const char *name, gboolean block)
+suite_kubelet_reconstruct_add_volume(KubeletReconstructWorld *world,
+                                     const char *name,
+                                     gboolean block)
 {
     Case *self = world->self;
     const char *mode = block ? "Block" : "Filesystem";
@@ -382,7 +388,7 @@ add_volume(World *world, const char *name, gboolean block)
 
 /* The pods want their volumes, the Node lists them, and the reconciler mounts. */
 static void
-sync_once(World *world, const json_t *step)
+sync_once(KubeletReconstructWorld *world, const json_t *step)
 {
     gboolean mounted = TRUE;
 
@@ -393,7 +399,8 @@ sync_once(World *world, const json_t *step)
             if (mount->volume == NULL)
                 continue;
             gboolean block = g_strcmp0(case_string(world->self, "given.volume_mode"), "Block") == 0;
-            const Object *pv = add_volume(world, mount->spec->name, block);
+            const Object *pv =
+                suite_kubelet_reconstruct_add_volume(world, mount->spec->name, block);
             volume_manager_desire(volume_manager_add(world->kubelet, pv, mount), mount);
             node_volume_resolve_attachability(mount->volume, TRUE);
             volume_operation_start(world->kubelet, OPERATION_MOUNT, mount->volume, mount);
@@ -409,7 +416,7 @@ static void
 run_mount(Case *self)
 {
     const json_t *step;
-    World world;
+    KubeletReconstructWorld world;
     size_t i;
 
     world_new(&world, self);

@@ -222,7 +222,7 @@ comparable(json_t *json)
 
 /* @is: (owned) */
 static void
-expect_object(Case *self, const Object *wanted, json_t *is)
+snapshot_case_expect_object(Case *self, const Object *wanted, json_t *is)
 {
     json_t *should = comparable(case_comparable(self, wanted));
 
@@ -251,7 +251,7 @@ expect_objects(Case *self, const char *path, ObjectKind kind)
         const Object *wanted = expected->pdata[i];
         const Object *found = api_server_get(self->api, wanted->key);
         if (found != NULL)
-            expect_object(self, wanted, case_comparable(self, found));
+            snapshot_case_expect_object(self, wanted, case_comparable(self, found));
         else if (!object_is_deleted(wanted) || wanted->finalizers != NULL)
             case_fail(self, "%s is not there", wanted->key->text);
     }
@@ -285,7 +285,8 @@ expect_written_object(Case *self, const json_t *wanted, const json_t *found)
     if (object == NULL)
         case_fail(self, "a write without an object");
     else
-        expect_object(self, case_object_of_manifest(self, wanted), json_deep_copy(object));
+        snapshot_case_expect_object(self, case_object_of_manifest(self, wanted),
+                                    json_deep_copy(object));
 }
 
 static void

@@ -25,7 +25,7 @@ set_options(Case *self, const ProcessClass *class, void *process_options)
 }
 
 static void
-check_words(Case *self)
+suite_external_snapshotter_common_check_words(Case *self)
 {
 
     case_known(self, "initial", "snapshots", "contents", "snapshot_classes", "claims", "volumes",
@@ -39,12 +39,12 @@ check_words(Case *self)
 }
 
 static SnapshotController *
-world_begin(Case *self)
+suite_external_snapshotter_common_world_begin(Case *self)
 {
     static const WorldOptions options = {.only = &snapshot_controller_class,
                                          .set_options = set_options};
 
-    check_words(self);
+    suite_external_snapshotter_common_check_words(self);
     case_world_new(self, &options);
     case_start(self, &options);
     case_wait(self, 0);
@@ -65,10 +65,10 @@ world_begin(Case *self)
 }
 
 static void
-run(Case *self, PlanDecide decide, const char *const *args)
+suite_external_snapshotter_common_run(Case *self, PlanDecide decide, const char *const *args)
 {
     g_auto(SnapshotCase) adapted = snapshot_case_begin(self);
-    SnapshotController *controller = world_begin(self);
+    SnapshotController *controller = suite_external_snapshotter_common_world_begin(self);
     ObjectKey *key = case_get(self, "args.snapshot") == NULL
                          ? snapshot_case_subject(self, "args.object")
                          : case_find_key(self, "initial.snapshots", KIND_VOLUME_SNAPSHOT,
@@ -97,7 +97,7 @@ decide_over(const void *data, Plan *plan)
 
 /* The last write decides. */
 static void
-decide_written(const void *data, Plan *plan)
+suite_external_snapshotter_common_decide_written(const void *data, Plan *plan)
 {
     (void)data;
     if (plan_has_failed(plan))
@@ -126,7 +126,7 @@ sync_snapshot(const void *data, Plan *plan)
 static void
 run_sync_snapshot(Case *self)
 {
-    run(self, sync_snapshot, object_args);
+    suite_external_snapshotter_common_run(self, sync_snapshot, object_args);
 }
 
 static void
@@ -139,7 +139,7 @@ sync_unready(const void *data, Plan *plan)
 static void
 run_sync_unready(Case *self)
 {
-    run(self, sync_unready, object_args);
+    suite_external_snapshotter_common_run(self, sync_unready, object_args);
 }
 
 static void
@@ -152,7 +152,7 @@ find_class(const void *data, Plan *plan)
 static void
 run_class(Case *self)
 {
-    run(self, find_class, object_args);
+    suite_external_snapshotter_common_run(self, find_class, object_args);
 }
 
 static void
@@ -165,7 +165,7 @@ hold_claim(const void *data, Plan *plan)
 static void
 run_hold_claim(Case *self)
 {
-    run(self, hold_claim, object_args);
+    suite_external_snapshotter_common_run(self, hold_claim, object_args);
 }
 
 static void
@@ -178,7 +178,7 @@ release_claim(const void *data, Plan *plan)
 static void
 run_release_claim(Case *self)
 {
-    run(self, release_claim, object_args);
+    suite_external_snapshotter_common_run(self, release_claim, object_args);
 }
 
 static const char *const finalizer_args[] = {"object", "source_finalizer", "bound_finalizer", NULL};
@@ -191,13 +191,13 @@ add_finalizers(const void *data, Plan *plan)
     take_up(data, plan);
     plan_add_finalizers(plan, case_flag(self, "args.source_finalizer"),
                         case_flag(self, "args.bound_finalizer"));
-    plan_then(plan, decide_written);
+    plan_then(plan, suite_external_snapshotter_common_decide_written);
 }
 
 static void
 run_add_finalizers(Case *self)
 {
-    run(self, add_finalizers, finalizer_args);
+    suite_external_snapshotter_common_run(self, add_finalizers, finalizer_args);
 }
 
 static void
@@ -212,7 +212,7 @@ run_remove_finalizers(Case *self)
 {
     if (!case_flag(self, "args.source_finalizer") || !case_flag(self, "args.bound_finalizer"))
         case_fail(self, "only both finalizers go together");
-    run(self, remove_finalizers, finalizer_args);
+    suite_external_snapshotter_common_run(self, remove_finalizers, finalizer_args);
 }
 
 static void
@@ -234,7 +234,7 @@ run_update_status(Case *self)
 {
     static const char *const args[] = {"snapshot", "content", NULL};
 
-    run(self, update_status, args);
+    suite_external_snapshotter_common_run(self, update_status, args);
 }
 
 /* ---- Calls with a content ---- */
@@ -242,7 +242,7 @@ run_update_status(Case *self)
 static void
 run_sync_content(Case *self)
 {
-    run(self, snapshot_controller_sync_content, object_args);
+    suite_external_snapshotter_common_run(self, snapshot_controller_sync_content, object_args);
 }
 
 /* ---- Pure functions ---- */

@@ -14,7 +14,7 @@ typedef struct {
     Case *self;
     ScriptDriver *driver;
     ExternalSnapshotter *snapshotter;
-} World;
+} ExternalSnapshotterSidecarWorld;
 
 /* ---- The driver's answers ---- */
 
@@ -31,7 +31,10 @@ fill_snapshot(const json_t *snapshot, const char **id, int64_t *bytes, SimTime *
 
 /* @snapshot: (nullable): there is none in a list */
 static void
-answer_with(World *world, CsiMethod method, const json_t *snapshot, CsiResponse *response)
+answer_with(ExternalSnapshotterSidecarWorld *world,
+            CsiMethod method,
+            const json_t *snapshot,
+            CsiResponse *response)
 {
     if (method == CSI_CREATE_SNAPSHOT)
         fill_snapshot(snapshot, &response->snapshot_id, &response->size_bytes,
@@ -50,7 +53,7 @@ answer_with(World *world, CsiMethod method, const json_t *snapshot, CsiResponse 
 static void
 answer_sync(void *data, unsigned number, const CsiRequest *request, CsiResponse *response)
 {
-    World *world = data;
+    ExternalSnapshotterSidecarWorld *world = data;
     const json_t *call = json_array_get(case_get(world->self, "expected.csi_calls"), number);
     const json_t *returns = json_path_get(call, "returns");
 
@@ -69,9 +72,12 @@ answer_sync(void *data, unsigned number, const CsiRequest *request, CsiResponse 
 
 /* Of a call alone. */
 static void
-answer_call(void *data, unsigned number, const CsiRequest *request, CsiResponse *response)
+suite_external_snapshotter_sidecar_answer_call(void *data,
+                                               unsigned number,
+                                               const CsiRequest *request,
+                                               CsiResponse *response)
 {
-    World *world = data;
+    ExternalSnapshotterSidecarWorld *world = data;
     Case *self = world->self;
     const char *code = case_string(self, "inject.driver_code");
     const json_t *snapshot =
@@ -92,7 +98,7 @@ answer_call(void *data, unsigned number, const CsiRequest *request, CsiResponse 
 /* ---- The world ---- */
 
 static void *
-options_of(void *data, const ProcessClass *class)
+suite_external_snapshotter_sidecar_options_of(void *data, const ProcessClass *class)
 {
     Case *self = data;
     const char *prefix = case_string(self, "config.snapshot_name_prefix");
@@ -108,7 +114,7 @@ options_of(void *data, const ProcessClass *class)
 }
 
 static void
-check_words(Case *self)
+suite_external_snapshotter_sidecar_check_words(Case *self)
 {
     const json_t *length = case_get(self, "config.snapshot_name_uuid_length");
 
@@ -123,11 +129,12 @@ check_words(Case *self)
 
 /* @answer: of the driver */
 static void
-world_begin(World *world,
-            Case *self,
-            const char *driver,
-            gboolean lists,
-            void (*answer)(void *, unsigned, const CsiRequest *, CsiResponse *))
+suite_external_snapshotter_sidecar_world_begin(
+    ExternalSnapshotterSidecarWorld *world,
+    Case *self,
+    const char *driver,
+    gboolean lists,
+    void (*answer)(void *, unsigned, const CsiRequest *, CsiResponse *))
 {
     static const WorldOptions options = {.only = &external_snapshotter_class};
     NodePluginOptions plugin = {.preregistered = TRUE};
@@ -138,14 +145,14 @@ world_begin(World *world,
         .data = world,
     };
 
-    *world = (World){.self = self};
+    *world = (ExternalSnapshotterSidecarWorld){.self = self};
     if (lists)
         script.controller |= CSI_CONTROLLER_LIST_SNAPSHOTS;
-    check_words(self);
+    suite_external_snapshotter_sidecar_check_words(self);
     case_world_new(self, &options);
     world->driver = script_driver_new(self, driver, &script);
     cluster_add_driver(self->cluster, script_driver_base(world->driver), driver, &plugin,
-                       options_of, self);
+                       suite_external_snapshotter_sidecar_options_of, self);
     case_start(self, &options);
     case_wait(self, 0);
     world->snapshotter = cluster_model(self->cluster, &external_snapshotter_class, driver);
@@ -153,7 +160,7 @@ world_begin(World *world,
 }
 
 static void
-world_end(World *world)
+suite_external_snapshotter_sidecar_world_end(ExternalSnapshotterSidecarWorld *world)
 {
     cluster_free(world->self->cluster);
     world->self->cluster = NULL;
@@ -187,7 +194,7 @@ found_call(const json_t *call)
 }
 
 static void
-expect_calls(const World *world)
+suite_external_snapshotter_sidecar_expect_calls(const ExternalSnapshotterSidecarWorld *world)
 {
     json_t *expected = json_array(), *found = json_array();
     const json_t *item;
@@ -216,7 +223,7 @@ run_sync(Case *self)
 {
     g_auto(SnapshotCase) adapted = snapshot_case_begin(self);
     const char *driver = case_string(self, "config.driver");
-    World world;
+    ExternalSnapshotterSidecarWorld world;
 
     (void)adapted;
     if (driver == NULL) {
@@ -225,7 +232,7 @@ run_sync(Case *self)
     }
     case_known(self, "args", "object");
     case_known(self, "expected", "error", "events", "csi_calls", "contents", "requeue");
-    world_begin(&world, self, driver, TRUE, answer_sync);
+    suite_external_snapshotter_sidecar_world_begin(&world, self, driver, TRUE, answer_sync);
     Process *process = world.snapshotter->base.process;
     snapshot_case_import(self, "secrets", NULL, NULL);
     snapshot_case_import(self, "snapshot_classes", process, NULL);
@@ -233,11 +240,11 @@ run_sync(Case *self)
     ObjectKey *key = snapshot_case_subject(self, "args.object");
     if (key != NULL) {
         case_run_plan(self, world.snapshotter, snapshotter_sync, key);
-        expect_calls(&world);
+        suite_external_snapshotter_sidecar_expect_calls(&world);
         expect_requeue(self);
         snapshot_case_compare(self);
     }
-    world_end(&world);
+    suite_external_snapshotter_sidecar_world_end(&world);
 }
 
 /* ---- Calls alone ---- */
@@ -303,7 +310,7 @@ initial_for_call(Case *self, CsiMethod method, const char *driver)
 
 /* The only call of a method. */
 static void
-expect_request(const World *world, CsiMethod method)
+expect_request(const ExternalSnapshotterSidecarWorld *world, CsiMethod method)
 {
     const json_t *expected = case_get(world->self, "expected.request"), *call, *request = NULL;
     json_t *wanted = json_deep_copy(expected), *found = NULL;
@@ -327,7 +334,7 @@ expect_request(const World *world, CsiMethod method)
 
 /* The answer, as the content's status has it. */
 static void
-expect_result(const World *world, const ObjectKey *key)
+expect_result(const ExternalSnapshotterSidecarWorld *world, const ObjectKey *key)
 {
     Case *self = world->self;
     const SnapshotContent *content = SNAPSHOT_CONTENT_CONST(api_server_get(self->api, key));
@@ -382,13 +389,14 @@ run_call(Case *self)
     const char *plugin = case_string(self, "inject.plugin_name");
     const char *driver = plugin == NULL ? "driver" : plugin;
     CsiMethod method = method_of(self);
-    World world;
+    ExternalSnapshotterSidecarWorld world;
 
     case_known(self, "args", "name", "volume", "parameters", "secrets", "snapshot_id");
     case_known(self, "expected", "error", "request", "result");
     json_object_set_new(adapted.adapted, "initial", initial_for_call(self, method, driver));
-    world_begin(&world, self, driver, case_flag(self, "config.list_snapshots_supported"),
-                answer_call);
+    suite_external_snapshotter_sidecar_world_begin(
+        &world, self, driver, case_flag(self, "config.list_snapshots_supported"),
+        suite_external_snapshotter_sidecar_answer_call);
     Process *process = world.snapshotter->base.process;
     snapshot_case_import(self, "secrets", NULL, NULL);
     snapshot_case_import(self, "snapshot_classes", process, NULL);
@@ -399,7 +407,7 @@ run_call(Case *self)
     expect_request(&world, method);
     if (!self->plan_failed && case_get(self, "expected.result") != NULL)
         expect_result(&world, key);
-    world_end(&world);
+    suite_external_snapshotter_sidecar_world_end(&world);
 }
 
 /* ---- Pure functions ---- */

@@ -23,7 +23,7 @@ typedef enum {
     SLOW_ONCE,    /* the first attach to the first node times out, but has worked */
     ALWAYS_SLOW,  /* no attach to the first node is ever answered */
     DETACH_FAILS, /* from the first node */
-} Driver;
+} AttachDetachDriver;
 
 /* What was seen at one moment of the story. */
 typedef struct {
@@ -31,7 +31,7 @@ typedef struct {
     unsigned n_attach, n_detach, n_attached_nodes, n_multi_attach_errors;
     AttachState state; /* on the first node */
     gboolean is_reported;
-} Look;
+} AttachDetachLook;
 
 typedef struct {
     Case *self;
@@ -39,12 +39,12 @@ typedef struct {
     gboolean has_begun, has_volume, keeps_on_timeout, has_node, is_retired;
     gboolean node_status_fails; /* no write of it succeeds any more */
     int64_t max_wait_ms;
-    Driver driver;
+    AttachDetachDriver driver;
     const char *first_node; /* interned; NULL: none yet */
     SimTime asked_at;       /* the slow attach; TIME_UNSET: not yet */
     GArray *looks;
     unsigned n_attach, n_detach, n_pods, n_removed;
-} Story;
+} AttachDetachStory;
 
 /* ---- The world ---- */
 
@@ -56,7 +56,7 @@ no_force_detach(const ProcessClass *class, void *flags)
 }
 
 static gboolean
-fails(const Story *self, const ApiRequest *request)
+fails(const AttachDetachStory *self, const ApiRequest *request)
 {
     const Attachment *stored;
 
@@ -70,7 +70,7 @@ fails(const Story *self, const ApiRequest *request)
 }
 
 static ApiCode
-refuse(void *data, const ApiRequest *request, GString *message)
+attach_detach_refuse(void *data, const ApiRequest *request, GString *message)
 {
     if (!fails(data, request))
         return API_OK;
@@ -79,7 +79,7 @@ refuse(void *data, const ApiRequest *request, GString *message)
 }
 
 static void
-begin(Story *self)
+attach_detach_begin(AttachDetachStory *self)
 {
     if (self->has_begun)
         return;
@@ -88,14 +88,14 @@ begin(Story *self)
         &(StorageWorldOptions){.only = &attach_detach_controller_class,
                                .set_flags = self->keeps_on_timeout ? no_force_detach : NULL});
     self->has_begun = TRUE;
-    api_server_set_fault(self->world.api, refuse, self);
+    api_server_set_fault(self->world.api, attach_detach_refuse, self);
 }
 
 /* The volume, and the controller that sees it. */
 static void
-begin_volume(Story *self, AccessModes modes)
+begin_volume(AttachDetachStory *self, AccessModes modes)
 {
-    begin(self);
+    attach_detach_begin(self);
     if (self->has_volume)
         return;
     create_bound(&self->world, modes);
@@ -105,7 +105,7 @@ begin_volume(Story *self, AccessModes modes)
 
 /* The attacher's answer, or none yet. */
 static gboolean
-is_answered(Story *self, const Attachment *stored)
+is_answered(AttachDetachStory *self, const Attachment *stored)
 {
     if (g_strcmp0(stored->node_name, self->first_node) != 0)
         return TRUE;
@@ -119,7 +119,7 @@ is_answered(Story *self, const Attachment *stored)
 }
 
 static void
-attach_all(Story *self)
+attach_all(AttachDetachStory *self)
 {
     AttachAnswer answer = {TRUE, NULL};
 
@@ -132,7 +132,7 @@ attach_all(Story *self)
 }
 
 static void
-settle(Story *self, SimTime time)
+attach_detach_settle(AttachDetachStory *self, SimTime time)
 {
     SimTime end = sim_now(self->world.sim) + time;
 
@@ -146,7 +146,7 @@ settle(Story *self, SimTime time)
 }
 
 static AttachState
-state_on(const Story *self, const char *node)
+state_on(const AttachDetachStory *self, const char *node)
 {
     const AttachPair *pair = pair_of(&self->world, "vol-1", node);
 
@@ -154,7 +154,7 @@ state_on(const Story *self, const char *node)
 }
 
 static gboolean
-is_reported_on(const Story *self, const char *node)
+is_reported_on(const AttachDetachStory *self, const char *node)
 {
     const Node *stored = stored_node(&self->world, node);
 
@@ -162,7 +162,7 @@ is_reported_on(const Story *self, const char *node)
 }
 
 static void
-look_at_nodes(const Story *self, Look *seen)
+look_at_nodes(const AttachDetachStory *self, AttachDetachLook *seen)
 {
     for (uint32_t i = 0; i < objects_n_keys(self->world.objects, KIND_NODE); i++) {
         const char *node = objects_key_at(self->world.objects, KIND_NODE, i)->name;
@@ -173,9 +173,9 @@ look_at_nodes(const Story *self, Look *seen)
 }
 
 static void
-look(Story *self, const char *label)
+attach_detach_look(AttachDetachStory *self, const char *label)
 {
-    Look seen = {
+    AttachDetachLook seen = {
         .label = g_intern_string(label),
         .n_attach = self->n_attach,
         .n_detach = self->n_detach,
@@ -189,14 +189,14 @@ look(Story *self, const char *label)
     g_array_append_val(self->looks, seen);
 }
 
-static const Look *
-look_at(const Story *self, const char *label)
+static const AttachDetachLook *
+attach_detach_look_at(const AttachDetachStory *self, const char *label)
 {
-    static const Look nothing = {0};
+    static const AttachDetachLook nothing = {0};
 
     for (unsigned i = 0; i < self->looks->len; i++)
-        if (strcmp(g_array_index(self->looks, Look, i).label, label) == 0)
-            return &g_array_index(self->looks, Look, i);
+        if (strcmp(g_array_index(self->looks, AttachDetachLook, i).label, label) == 0)
+            return &g_array_index(self->looks, AttachDetachLook, i);
     case_fail(self->self, "the story has no %s", label);
     return &nothing;
 }
@@ -207,43 +207,43 @@ static void
 give_force(void *story, char **words, int argument)
 {
     (void)argument;
-    ((Story *)story)->keeps_on_timeout = strcmp(words[1], "false") == 0;
+    ((AttachDetachStory *)story)->keeps_on_timeout = strcmp(words[1], "false") == 0;
 }
 
 static void
 give_wait(void *story, char **words, int argument)
 {
     (void)argument;
-    ((Story *)story)->max_wait_ms = atoi(words[1]);
+    ((AttachDetachStory *)story)->max_wait_ms = atoi(words[1]);
 }
 
 static void
 give_node(void *story, char **words, int argument)
 {
     (void)argument;
-    ((Story *)story)->has_node = TRUE;
-    ((Story *)story)->first_node = g_intern_string(words[1]);
+    ((AttachDetachStory *)story)->has_node = TRUE;
+    ((AttachDetachStory *)story)->first_node = g_intern_string(words[1]);
 }
 
 static void
 give_retired_node(void *story, char **words, int argument)
 {
     give_node(story, words, argument);
-    ((Story *)story)->is_retired = TRUE;
+    ((AttachDetachStory *)story)->is_retired = TRUE;
 }
 
 static void
 give_failing_status(void *story, char **words, int argument)
 {
     (void)words, (void)argument;
-    ((Story *)story)->node_status_fails = TRUE;
+    ((AttachDetachStory *)story)->node_status_fails = TRUE;
 }
 
 static void
 give_driver(void *story, char **words, int driver)
 {
     (void)words;
-    ((Story *)story)->driver = (Driver)driver;
+    ((AttachDetachStory *)story)->driver = (AttachDetachDriver)driver;
 }
 
 /* clang-format off */
@@ -266,7 +266,7 @@ static const Phrase given[] = {
 /* ---- Steps of the reconciler ---- */
 
 static void
-retire_node(Story *self)
+retire_node(AttachDetachStory *self)
 {
     storage_world_patch(&self->world, key(&self->world, KIND_NODE, self->first_node),
                         edit_out_of_service,
@@ -275,9 +275,9 @@ retire_node(Story *self)
 
 /* A pod on a node; the first one brings the volume into being. */
 static void
-want(Story *self, const char *pod, const char *node, AccessModes modes)
+want(AttachDetachStory *self, const char *pod, const char *node, AccessModes modes)
 {
-    begin(self);
+    attach_detach_begin(self);
     if (self->first_node == NULL)
         self->first_node = g_intern_string(node);
     if (api_server_get(self->world.api, key(&self->world, KIND_NODE, node)) == NULL)
@@ -290,7 +290,7 @@ want(Story *self, const char *pod, const char *node, AccessModes modes)
 }
 
 static const char *
-node_named(const Story *self, const char *text)
+node_named(const AttachDetachStory *self, const char *text)
 {
     if (strstr(text, "first") != NULL || strstr(text, "slow") != NULL ||
         strstr(text, "failing") != NULL || strcmp(text, "node A") == 0)
@@ -304,20 +304,20 @@ node_named(const Story *self, const char *text)
 static void
 desire(void *story, char **words, int modes)
 {
-    Story *self = story;
+    AttachDetachStory *self = story;
     g_autofree char *name = g_strdup_printf("pod-%u", self->n_pods);
 
     want(self, words[1][0] == '\0' ? name : words[1], node_named(self, words[2]),
          (AccessModes)modes);
     if (self->n_pods > 1) {
-        settle(self, SIM_MINUTE);
-        look(self, words[1][0] == '\0' ? "again" : words[1]);
+        attach_detach_settle(self, SIM_MINUTE);
+        attach_detach_look(self, words[1][0] == '\0' ? "again" : words[1]);
     }
 }
 
 /* Where a story has left out the pod of which it goes on to tell. */
 static void
-begin_pod(Story *self)
+begin_pod(AttachDetachStory *self)
 {
     if (self->n_pods == 0)
         want(self, "pod-0", node_named(self, ""), ACCESS_RWO);
@@ -326,7 +326,7 @@ begin_pod(Story *self)
 static void
 desire_two(void *story, char **words, int argument)
 {
-    Story *self = story;
+    AttachDetachStory *self = story;
     AccessModes modes = strcmp(words[5], "RWX") == 0 ? ACCESS_RWX : ACCESS_RWO;
 
     (void)argument;
@@ -346,24 +346,24 @@ desire_two_unnamed(void *story, char **words, int argument)
 
 /* Longer than an attach may take; then kubelets use what is attached. */
 static void
-run(void *story, char **words, int argument)
+attach_detach_run(void *story, char **words, int argument)
 {
-    Story *self = story;
+    AttachDetachStory *self = story;
 
     (void)words, (void)argument;
     begin_volume(self, ACCESS_RWO);
-    settle(self, 150 * SIM_SECOND);
-    look(self, "run");
+    attach_detach_settle(self, 150 * SIM_SECOND);
+    attach_detach_look(self, "run");
     for (uint32_t i = 0; i < objects_n_keys(self->world.objects, KIND_NODE); i++) {
         const char *node = objects_key_at(self->world.objects, KIND_NODE, i)->name;
         if (is_reported_on(self, node))
             kubelet_uses(&self->world, node, UNIQUE("vol-1"));
     }
-    settle(self, SIM_SECOND);
+    attach_detach_settle(self, SIM_SECOND);
 }
 
 static void
-stop_using(Story *self)
+stop_using(AttachDetachStory *self)
 {
     for (uint32_t i = 0; i < objects_n_keys(self->world.objects, KIND_NODE); i++) {
         ObjectKey *node = objects_key_at(self->world.objects, KIND_NODE, i);
@@ -378,7 +378,7 @@ use_nothing(void *story, char **words, int argument)
     (void)words, (void)argument;
     begin_pod(story);
     stop_using(story);
-    settle(story, SIM_SECOND);
+    attach_detach_settle(story, SIM_SECOND);
 }
 
 /* Time for a detach, if one is to come. */
@@ -387,7 +387,7 @@ go_on_using(void *story, char **words, int argument)
 {
     (void)words, (void)argument;
     begin_pod(story);
-    settle(story, SIM_MINUTE);
+    attach_detach_settle(story, SIM_MINUTE);
 }
 
 /* Nobody uses the volume any more, so only the status can hold it back. */
@@ -396,7 +396,7 @@ let_status_fail(void *story, char **words, int argument)
 {
     (void)words, (void)argument;
     begin_pod(story);
-    ((Story *)story)->node_status_fails = TRUE;
+    ((AttachDetachStory *)story)->node_status_fails = TRUE;
     stop_using(story);
 }
 
@@ -405,7 +405,7 @@ pass_loops(void *story, char **words, int argument)
 {
     (void)words, (void)argument;
     begin_pod(story);
-    settle(story, SIM_SECOND);
+    attach_detach_settle(story, SIM_SECOND);
 }
 
 /* The oldest pod that is left, unless it is named. A driver's detach can fail only where nothing
@@ -413,7 +413,7 @@ pass_loops(void *story, char **words, int argument)
 static void
 remove_one(void *story, char **words, int argument)
 {
-    Story *self = story;
+    AttachDetachStory *self = story;
     const char *name = words[1];
 
     (void)argument;
@@ -432,8 +432,8 @@ remove_one(void *story, char **words, int argument)
     remove_pod(&self->world, name);
     if (self->driver == DETACH_FAILS) {
         stop_using(self);
-        settle(self, SIM_SECOND);
-        look(self, "failed detach");
+        attach_detach_settle(self, SIM_SECOND);
+        attach_detach_look(self, "failed detach");
     }
     self->n_removed++;
 }
@@ -442,7 +442,7 @@ remove_one(void *story, char **words, int argument)
 static void
 remove_where_attached(void *story, char **words, int argument)
 {
-    Story *self = story;
+    AttachDetachStory *self = story;
 
     begin_pod(self);
     for (uint32_t i = 0; i < objects_n_keys(self->world.objects, KIND_POD); i++) {
@@ -453,7 +453,7 @@ remove_where_attached(void *story, char **words, int argument)
         remove_pod(&self->world, pod->name);
         self->n_removed++;
         use_nothing(self, words, argument);
-        settle(self, SIM_MINUTE);
+        attach_detach_settle(self, SIM_MINUTE);
         return;
     }
     case_fail(self->self, "no node has the volume");
@@ -461,7 +461,7 @@ remove_where_attached(void *story, char **words, int argument)
 
 /* Where a story gives no Node, none is healthy. */
 static void
-lose_nodes(Story *self)
+lose_nodes(AttachDetachStory *self)
 {
     for (uint32_t i = 0; !self->has_node && i < objects_n_keys(self->world.objects, KIND_NODE);
          i++) {
@@ -474,7 +474,7 @@ lose_nodes(Story *self)
 static void
 wait_for_timeout(void *story, char **words, int argument)
 {
-    Story *self = story;
+    AttachDetachStory *self = story;
     SimTime time = self->max_wait_ms == 0 || words[1][0] == '\0'
                        ? FORCED_AFTER
                        : FORCED_AFTER * atoi(words[1]) / self->max_wait_ms;
@@ -483,24 +483,24 @@ wait_for_timeout(void *story, char **words, int argument)
     (void)argument;
     begin_pod(story);
     lose_nodes(self);
-    settle(self, time + SIM_MINUTE);
-    look(self, label);
+    attach_detach_settle(self, time + SIM_MINUTE);
+    attach_detach_look(self, label);
 }
 
 static void
 wait_until_gone(void *story, char **words, int argument)
 {
-    Story *self = story;
+    AttachDetachStory *self = story;
 
     (void)words, (void)argument;
     begin_pod(story);
-    settle(self, 150 * SIM_SECOND);
-    look(self, "left");
+    attach_detach_settle(self, 150 * SIM_SECOND);
+    attach_detach_look(self, "left");
 }
 
 /* Returns: FALSE: the node is gone, and the case fails */
 static gboolean
-begin_pod_on_node(Story *self)
+begin_pod_on_node(AttachDetachStory *self)
 {
     begin_pod(self);
     if (stored_node(&self->world, self->first_node) != NULL)
@@ -512,34 +512,34 @@ begin_pod_on_node(Story *self)
 static void
 make_unready(void *story, char **words, int argument)
 {
-    Story *self = story;
+    AttachDetachStory *self = story;
 
     (void)words, (void)argument;
     if (!begin_pod_on_node(self))
         return;
     storage_world_patch_status(&self->world, key(&self->world, KIND_NODE, self->first_node),
                                edit_not_ready, NULL);
-    settle(self, 5 * FORCED_AFTER);
-    look(self, "unready");
+    attach_detach_settle(self, 5 * FORCED_AFTER);
+    attach_detach_look(self, "unready");
 }
 
 static void
 add_taint(void *story, char **words, int argument)
 {
-    Story *self = story;
+    AttachDetachStory *self = story;
 
     (void)words, (void)argument;
     if (!begin_pod_on_node(self))
         return;
     retire_node(self);
-    settle(self, SIM_SECOND);
-    look(self, "taint");
+    attach_detach_settle(self, SIM_SECOND);
+    attach_detach_look(self, "taint");
 }
 
 static void
 now_attached(void *story, char **words, int argument)
 {
-    Story *self = story;
+    AttachDetachStory *self = story;
 
     (void)argument;
     story_expect_count(self->self, "attaches", self->n_attach, words[1]);
@@ -548,14 +548,18 @@ now_attached(void *story, char **words, int argument)
 static void
 now_detached(void *story, char **words, int argument)
 {
-    Story *self = story;
+    AttachDetachStory *self = story;
 
     (void)argument;
     story_expect_count(self->self, "detaches", self->n_detach, words[1]);
 }
 
 static void
-expect_state(Story *self, const char *when, const Look *seen, AttachState state, gboolean reported)
+expect_state(AttachDetachStory *self,
+             const char *when,
+             const AttachDetachLook *seen,
+             AttachState state,
+             gboolean reported)
 {
     if (seen->state != state || seen->is_reported != reported)
         case_fail(self->self, "%s: state %d, %sreported", when, (int)seen->state,
@@ -566,21 +570,22 @@ expect_state(Story *self, const char *when, const Look *seen, AttachState state,
 static void
 then_state(void *story, char **words, int state)
 {
-    Story *self = story;
+    AttachDetachStory *self = story;
     const char *when = words[1][0] == '\0' ? "run" : words[1];
 
-    expect_state(self, when, look_at(self, when), (AttachState)state, state == ADC_ATTACHED);
+    expect_state(self, when, attach_detach_look_at(self, when), (AttachState)state,
+                 state == ADC_ATTACHED);
 }
 
 #define A_POD "(pod-\\w+)"
 /* clang-format off */
 static const Phrase reconciler_steps[] = {
-    {"run(?: \\d+ s| the reconciler with empty caches)?",     run,              0},
+    {"run(?: \\d+ s| the reconciler with empty caches)?",     attach_detach_run,              0},
     {"desired: node ()(\\S+)(?:, pod \\S+, volume \\S+)",     desire,           ACCESS_RWO},
     {"desired: one (?:node/)?pod/volume()(?: on (\\S+))?",    desire,           ACCESS_RWO},
     {"desired: RWO volume()(?: on (?|the (slow|failing) node|(\\S+)))?", desire, ACCESS_RWO},
     {"desired: two pods on two nodes, same (RW[XO]) volume, added together", desire_two_unnamed, 0},
-    {"one loop",                                              run,              0},
+    {"one loop",                                              attach_detach_run,              0},
     {"one loop, wait \\d+ ms, one loop",                      pass_loops,       0},
     {"node status updates start to fail",                     let_status_fail,  0},
     {"desired: RWO volume, " A_POD " on (node \\w|[^ ,]+)",     desire,           ACCESS_RWO},
@@ -609,7 +614,7 @@ static const Phrase reconciler_steps[] = {
 static void
 then_metric(void *story, char **words, int reason)
 {
-    Story *self = story;
+    AttachDetachStory *self = story;
 
     story_expect_count(self->self, "metric",
                        (unsigned)controller_of(&self->world)->n_detaches[reason], words[1]);
@@ -618,10 +623,11 @@ then_metric(void *story, char **words, int reason)
 static void
 then_nodes(void *story, char **words, int argument)
 {
-    Story *self = story;
+    AttachDetachStory *self = story;
 
     (void)argument;
-    story_expect_count(self->self, "nodes", look_at(self, "run")->n_attached_nodes, words[1]);
+    story_expect_count(self->self, "nodes", attach_detach_look_at(self, "run")->n_attached_nodes,
+                       words[1]);
 }
 
 /* @words: how many; @argument: the label of the look */
@@ -630,17 +636,17 @@ static const char *const moments[] = {"removal 1", "removal 2", "unready", "tain
 static void
 then_detached_at(void *story, char **words, int moment)
 {
-    Story *self = story;
+    AttachDetachStory *self = story;
 
-    story_expect_count(self->self, moments[moment], look_at(self, moments[moment])->n_detach,
-                       words[1]);
+    story_expect_count(self->self, moments[moment],
+                       attach_detach_look_at(self, moments[moment])->n_detach, words[1]);
 }
 
 static void
 then_has_left(void *story, char **words, int argument)
 {
-    Story *self = story;
-    const Look *seen = look_at(self, "left");
+    AttachDetachStory *self = story;
+    const AttachDetachLook *seen = attach_detach_look_at(self, "left");
 
     (void)words, (void)argument;
     expect_state(self, "left", seen, ADC_DETACHED, FALSE);
@@ -651,7 +657,7 @@ then_has_left(void *story, char **words, int argument)
 static void
 then_on_node(void *story, char **words, int state)
 {
-    Story *self = story;
+    AttachDetachStory *self = story;
     AttachState found = state_on(self, words[1]);
 
     if (found != (AttachState)state)
@@ -663,20 +669,20 @@ then_on_node(void *story, char **words, int state)
 static void
 then_attached_again(void *story, char **words, int argument)
 {
-    Story *self = story;
-    const Look *seen = look_at(self, words[1]);
+    AttachDetachStory *self = story;
+    const AttachDetachLook *seen = attach_detach_look_at(self, words[1]);
 
     (void)argument;
     expect_state(self, words[1], seen, ADC_ATTACHED, TRUE);
-    if (self->n_detach != look_at(self, "failed detach")->n_detach)
+    if (self->n_detach != attach_detach_look_at(self, "failed detach")->n_detach)
         case_fail(self->self, "another detach");
 }
 
 static void
 then_one_is_refused(void *story, char **words, int argument)
 {
-    Story *self = story;
-    const Look *seen = look_at(self, "run");
+    AttachDetachStory *self = story;
+    const AttachDetachLook *seen = attach_detach_look_at(self, "run");
 
     (void)argument;
     story_expect_count(self->self, "nodes", seen->n_attached_nodes, words[1]);
@@ -688,7 +694,7 @@ then_one_is_refused(void *story, char **words, int argument)
 static void
 then_now(void *story, char **words, int state)
 {
-    Story *self = story;
+    AttachDetachStory *self = story;
     AttachState found = state_on(self, self->first_node);
 
     (void)words;
@@ -700,7 +706,7 @@ then_now(void *story, char **words, int state)
 static void
 then_reported_on(void *story, char **words, int argument)
 {
-    Story *self = story;
+    AttachDetachStory *self = story;
     const AttachPair *pair = pair_of(&self->world, "vol-1", words[1]);
 
     (void)argument;
@@ -712,7 +718,7 @@ then_reported_on(void *story, char **words, int argument)
 static void
 then_no_detach(void *story, char **words, int argument)
 {
-    Story *self = story;
+    AttachDetachStory *self = story;
 
     (void)words, (void)argument;
     story_expect_count(self->self, "detaches", self->n_detach, "0");
@@ -721,10 +727,10 @@ then_no_detach(void *story, char **words, int argument)
 static void
 then_stays(void *story, char **words, int argument)
 {
-    Story *self = story;
+    AttachDetachStory *self = story;
 
     (void)argument;
-    expect_state(self, words[1], look_at(self, words[1]), ADC_ATTACHED, TRUE);
+    expect_state(self, words[1], attach_detach_look_at(self, words[1]), ADC_ATTACHED, TRUE);
     if (state_on(self, words[2]) != ADC_DETACHED)
         case_fail(self->self, "attached to %s", words[2]);
 }
@@ -760,9 +766,9 @@ static const Phrase reconciler_then[] = {
 void
 story_attach_detach(Case *case_)
 {
-    Story self = {.self = case_, .asked_at = TIME_UNSET};
+    AttachDetachStory self = {.self = case_, .asked_at = TIME_UNSET};
 
-    self.looks = g_array_new(FALSE, TRUE, sizeof(Look));
+    self.looks = g_array_new(FALSE, TRUE, sizeof(AttachDetachLook));
     story_tell(case_, "given", given, &self);
     story_tell(case_, "steps", reconciler_steps, &self);
     if (self.has_begun) {

@@ -28,12 +28,12 @@ typedef struct {
     gboolean first_patch_fails;
     const char *only_node; /* interned: no patch of another one succeeds; NULL: all do */
     GPtrArray *patched;    /* interned names: of nodes, in the order of their first patches */
-} Story;
+} AttachStartsStory;
 
 static ApiCode
 node_is_patched(void *data, const ApiRequest *request, GString *message)
 {
-    Story *self = data;
+    AttachStartsStory *self = data;
     const char *name = request->key->name;
     gboolean fails = self->only_node != NULL && name != self->only_node;
 
@@ -49,7 +49,7 @@ node_is_patched(void *data, const ApiRequest *request, GString *message)
 }
 
 static void
-begin(Story *self)
+attach_starts_begin(AttachStartsStory *self)
 {
     if (self->has_begun)
         return;
@@ -61,7 +61,7 @@ begin(Story *self)
 
 /* Everything is attached at once. */
 static void
-settle(Story *self, SimTime time)
+attach_starts_settle(AttachStartsStory *self, SimTime time)
 {
     go_on(&self->world, 2 * SIM_SECOND);
     attacher_attaches_all(&self->world);
@@ -72,7 +72,7 @@ settle(Story *self, SimTime time)
 }
 
 static void
-note_desired(Story *self)
+note_desired(AttachStartsStory *self)
 {
     if (self->n_desired < G_N_ELEMENTS(self->is_desired))
         self->is_desired[self->n_desired++] = is_desired(&self->world, "vol-1", "node-1");
@@ -90,23 +90,23 @@ static void
 give_attachment(void *story, char **words, int argument)
 {
     (void)argument;
-    ((Story *)story)->node = g_intern_string(words[1]);
-    ((Story *)story)->was_attached = strcmp(words[2], "true") == 0;
+    ((AttachStartsStory *)story)->node = g_intern_string(words[1]);
+    ((AttachStartsStory *)story)->was_attached = strcmp(words[2], "true") == 0;
 }
 
 static void
 give_failing_patch(void *story, char **words, int argument)
 {
     (void)words, (void)argument;
-    ((Story *)story)->first_patch_fails = TRUE;
+    ((AttachStartsStory *)story)->first_patch_fails = TRUE;
 }
 
 static void
 give_migrated(void *story, char **words, int argument)
 {
     (void)argument;
-    ((Story *)story)->node = "node-1";
-    ((Story *)story)->was_attached = strcmp(words[1], "true") == 0;
+    ((AttachStartsStory *)story)->node = "node-1";
+    ((AttachStartsStory *)story)->was_attached = strcmp(words[1], "true") == 0;
 }
 
 /* clang-format off */
@@ -121,8 +121,8 @@ static const Phrase given[] = {
     {"pod: running pod on \\S+ with one attachable volume",        story_nothing,   0},
     {"nodes: 5 nodes, each with a stale attached volume in its status", story_nothing, 0},
     {"pods: 5 running pods sharing one disk on mynode",            story_nothing,   0},
-    {"new_pods_between_actual_and_desired_population: (\\d+)",     give_number,     offsetof(Story, n_before)},
-    {"new_pods_after_desired_population: (\\d+)",                  give_number,     offsetof(Story, n_after)},
+    {"new_pods_between_actual_and_desired_population: (\\d+)",     give_number,     offsetof(AttachStartsStory, n_before)},
+    {"new_pods_after_desired_population: (\\d+)",                  give_number,     offsetof(AttachStartsStory, n_after)},
     {"first_patch: fails",                                         give_failing_patch, 0},
     {"driver: attachable, later not attachable",                   story_nothing,   0},
     {"pod: running pod with an inline CSI volume",                 story_nothing,   0}, /* CSI's are never attached: a claim's */
@@ -159,14 +159,14 @@ create_migrated(StorageWorld *world)
 static void
 dangle(void *story, char **words, int argument)
 {
-    Story *self = story;
+    AttachStartsStory *self = story;
 
     (void)words, (void)argument;
     if (self->node == NULL) {
         case_fail(self->self, "no attachment is given");
         return;
     }
-    begin(self);
+    attach_starts_begin(self);
     ObjectKey *va = volume_attachment_key(self->world.objects, word(&self->world, DRIVER),
                                           word(&self->world, "vol-1"), self->node);
     g_autofree char *name = g_strconcat("va/", va->name, NULL);
@@ -196,10 +196,10 @@ static void
 start_anew(void *story, char **words, int argument)
 {
     static const char *const shared[] = {"shared", NULL};
-    Story *self = story;
+    AttachStartsStory *self = story;
 
     (void)words, (void)argument;
-    begin(self);
+    attach_starts_begin(self);
     for (unsigned i = 0; i < 5; i++) {
         g_autofree char *node = g_strdup_printf("node-%u", i);
         g_autofree char *stale = g_strdup_printf("kubernetes.io/csi/" DRIVER "^stale-%u", i);
@@ -217,7 +217,7 @@ start_anew(void *story, char **words, int argument)
 static void
 populate_actual(void *story, char **words, int argument)
 {
-    Story *self = story;
+    AttachStartsStory *self = story;
 
     start_anew(story, words, argument);
     for (unsigned i = 0; i < 5; i += 2) {
@@ -230,7 +230,7 @@ populate_actual(void *story, char **words, int argument)
 static void
 populate_desired(void *story, char **words, int argument)
 {
-    Story *self = story;
+    AttachStartsStory *self = story;
 
     (void)words, (void)argument;
     storage_world_start(&self->world);
@@ -239,9 +239,9 @@ populate_desired(void *story, char **words, int argument)
 
 /* New pods, each with a volume of its own, each on another node. */
 static void
-add_pods(void *story, char **words, int is_second)
+attach_starts_add_pods(void *story, char **words, int is_second)
 {
-    Story *self = story;
+    AttachStartsStory *self = story;
     unsigned n = is_second ? self->n_after : self->n_before;
 
     (void)words;
@@ -257,21 +257,21 @@ add_pods(void *story, char **words, int is_second)
 }
 
 static void
-start(void *story, char **words, int argument)
+attach_starts_start(void *story, char **words, int argument)
 {
     (void)words, (void)argument;
-    if (!((Story *)story)->has_begun)
+    if (!((AttachStartsStory *)story)->has_begun)
         start_anew(story, words, 0);
-    storage_world_start(&((Story *)story)->world);
+    storage_world_start(&((AttachStartsStory *)story)->world);
 }
 
 static void
-run(void *story, char **words, int argument)
+attach_starts_run(void *story, char **words, int argument)
 {
     (void)words, (void)argument;
-    if (!((Story *)story)->has_begun)
-        start(story, words, 0);
-    settle(story, 7 * SIM_MINUTE);
+    if (!((AttachStartsStory *)story)->has_begun)
+        attach_starts_start(story, words, 0);
+    attach_starts_settle(story, 7 * SIM_MINUTE);
 }
 
 /* ---- The populator, and the status of nodes ---- */
@@ -281,11 +281,11 @@ run(void *story, char **words, int argument)
 static void
 scan(void *story, char **words, int argument)
 {
-    Story *self = story;
+    AttachStartsStory *self = story;
 
     (void)words, (void)argument;
     if (!self->has_begun) {
-        begin(self);
+        attach_starts_begin(self);
         attached_pod(&self->world);
     } else if (api_server_get(self->world.api, key(&self->world, KIND_CSI_DRIVER, DRIVER)) !=
                NULL) {
@@ -299,7 +299,7 @@ scan(void *story, char **words, int argument)
 static void
 end_attaching(void *story, char **words, int argument)
 {
-    Story *self = story;
+    AttachStartsStory *self = story;
 
     if (!self->has_begun)
         scan(story, words, argument);
@@ -309,7 +309,7 @@ end_attaching(void *story, char **words, int argument)
 static void
 scan_again(void *story, char **words, int argument)
 {
-    Story *self = story;
+    AttachStartsStory *self = story;
 
     if (!self->has_begun)
         scan(story, words, argument);
@@ -322,7 +322,7 @@ scan_again(void *story, char **words, int argument)
 static void
 undesire(void *story, char **words, int argument)
 {
-    Story *self = story;
+    AttachStartsStory *self = story;
 
     (void)words, (void)argument;
     if (!self->has_begun)
@@ -333,9 +333,9 @@ undesire(void *story, char **words, int argument)
 
 /* ADC-36.1: unseen, so that only the scan finds it. */
 static void
-delete_pod(void *story, char **words, int argument)
+attach_starts_delete_pod(void *story, char **words, int argument)
 {
-    Story *self = story;
+    AttachStartsStory *self = story;
 
     (void)words, (void)argument;
     if (!self->has_begun)
@@ -348,12 +348,12 @@ delete_pod(void *story, char **words, int argument)
 
 /* A pod for each node and volume; all are attached at once, so that one pass patches all nodes. */
 static void
-attach_to_nodes(Story *self)
+attach_to_nodes(AttachStartsStory *self)
 {
     const char *node;
     json_t *volume;
 
-    begin(self);
+    attach_starts_begin(self);
     json_object_foreach((json_t *)case_get(self->self, "given.attached"), node, volume) {
         const char *const claims[] = {word(&self->world, json_string_value(volume)), NULL};
         create_node(&self->world, node, NULL, NULL);
@@ -370,7 +370,7 @@ attach_to_nodes(Story *self)
 static void
 update_statuses(void *story, char **words, int argument)
 {
-    Story *self = story;
+    AttachStartsStory *self = story;
 
     (void)words, (void)argument;
     attach_to_nodes(self);
@@ -383,10 +383,10 @@ update_statuses(void *story, char **words, int argument)
 static void
 update_status(void *story, char **words, int argument)
 {
-    Story *self = story;
+    AttachStartsStory *self = story;
 
     (void)argument;
-    begin(self);
+    attach_starts_begin(self);
     self->only_node = word(&self->world, words[1]);
     attach_to_nodes(self);
     go_on(&self->world, SIM_SECOND);
@@ -398,13 +398,13 @@ static const Phrase steps[] = {
     {"populate the actual state from nodes",             populate_actual, 0},
     {"populate the desired state from pods",             populate_desired, 0},
     {"populate actual state",                            start_anew,      0},
-    {"add first group of pods",                          add_pods,        FALSE},
-    {"populate desired state",                           start,           0},
-    {"add second group",                                 add_pods,        TRUE},
-    {"run reconciler and populator",                     run,             0},
+    {"add first group of pods",                          attach_starts_add_pods,        FALSE},
+    {"populate desired state",                           attach_starts_start,           0},
+    {"add second group",                                 attach_starts_add_pods,        TRUE},
+    {"run reconciler and populator",                     attach_starts_run,             0},
     {"scan active pods(?: again)?",                      scan,            0},
     {"delete the pod/volume pair by hand",               undesire,        0},
-    {"delete the pod object and scan for deleted pods",  delete_pod,      0},
+    {"delete the pod object and scan for deleted pods",  attach_starts_delete_pod,      0},
     {"driver becomes non-attachable",                    end_attaching,   0},
     {"scan for deleted pods",                            scan_again,      0},
     {"update all node statuses",                         update_statuses, 0},
@@ -419,7 +419,7 @@ static const Phrase steps[] = {
 static void
 now_attached(void *story, char **words, int argument)
 {
-    Story *self = story;
+    AttachStartsStory *self = story;
 
     (void)argument;
     story_expect_count(self->self, "attaches", self->n_attach, words[1]);
@@ -428,7 +428,7 @@ now_attached(void *story, char **words, int argument)
 static void
 now_detached(void *story, char **words, int argument)
 {
-    Story *self = story;
+    AttachStartsStory *self = story;
 
     (void)argument;
     story_expect_count(self->self, "detaches", self->n_detach, words[1]);
@@ -438,7 +438,7 @@ now_detached(void *story, char **words, int argument)
 static void
 then_desired(void *story, char **words, int wanted)
 {
-    Story *self = story;
+    AttachStartsStory *self = story;
     unsigned i = self->n_compared++;
 
     (void)words;
@@ -449,7 +449,7 @@ then_desired(void *story, char **words, int wanted)
 static void
 then_listed(void *story, char **words, int argument)
 {
-    Story *self = story;
+    AttachStartsStory *self = story;
     const Node *node = stored_node(&self->world, words[1]);
     const StringList *list = node == NULL ? NULL : node->volumes_attached;
     g_autofree char *name = g_strconcat("kubernetes.io/csi/" DRIVER "^", words[2], NULL);
@@ -461,7 +461,7 @@ then_listed(void *story, char **words, int argument)
 }
 
 static const AttachNode *
-patched_node(const Story *self, unsigned i)
+patched_node(const AttachStartsStory *self, unsigned i)
 {
     if (i < self->patched->len)
         return adc_find_node(controller_of(&self->world), self->patched->pdata[i]);
@@ -470,7 +470,7 @@ patched_node(const Story *self, unsigned i)
 }
 
 static unsigned
-n_listed(const Story *self, const AttachNode *node)
+n_listed(const AttachStartsStory *self, const AttachNode *node)
 {
     const Node *stored = node == NULL ? NULL : stored_node(&self->world, node->name);
 
@@ -481,7 +481,7 @@ n_listed(const Story *self, const AttachNode *node)
 static void
 then_first_failed(void *story, char **words, int argument)
 {
-    Story *self = story;
+    AttachStartsStory *self = story;
     const AttachNode *node = patched_node(self, 0);
 
     (void)words, (void)argument;
@@ -493,7 +493,7 @@ then_first_failed(void *story, char **words, int argument)
 static void
 then_second_lists(void *story, char **words, int argument)
 {
-    Story *self = story;
+    AttachStartsStory *self = story;
 
     (void)argument;
     story_expect_count(self->self, "volumes", n_listed(self, patched_node(self, 1)), words[1]);
@@ -502,7 +502,7 @@ then_second_lists(void *story, char **words, int argument)
 static void
 then_untold(void *story, char **words, int argument)
 {
-    Story *self = story;
+    AttachStartsStory *self = story;
     const AttachNode *node =
         adc_find_node(controller_of(&self->world), word(&self->world, words[1]));
 
@@ -514,7 +514,7 @@ then_untold(void *story, char **words, int argument)
 static void
 then_all_told(void *story, char **words, int argument)
 {
-    Story *self = story;
+    AttachStartsStory *self = story;
 
     (void)words, (void)argument;
     if (controller_of(&self->world)->nodes_to_update->len > 0)
@@ -524,7 +524,7 @@ then_all_told(void *story, char **words, int argument)
 static void
 then_detached(void *story, char **words, int argument)
 {
-    Story *self = story;
+    AttachStartsStory *self = story;
     const AttachPair *pair = pair_of(&self->world, "vol-1", words[1]);
 
     (void)argument;
@@ -539,7 +539,7 @@ then_detached(void *story, char **words, int argument)
 static void
 then_nodes_are_believed(void *story, char **words, int asks_use)
 {
-    Story *self = story;
+    AttachStartsStory *self = story;
 
     (void)words;
     for (unsigned i = 0; i < 5; i++) {
@@ -556,7 +556,7 @@ then_nodes_are_believed(void *story, char **words, int asks_use)
 static void
 then_shared_is_desired(void *story, char **words, int argument)
 {
-    Story *self = story;
+    AttachStartsStory *self = story;
 
     (void)words, (void)argument;
     if (!is_desired(&self->world, "shared", "mynode"))
@@ -566,7 +566,7 @@ then_shared_is_desired(void *story, char **words, int argument)
 static void
 then_uncertain(void *story, char **words, int argument)
 {
-    Story *self = story;
+    AttachStartsStory *self = story;
 
     (void)words, (void)argument;
     if (self->state_at_start != ADC_UNCERTAIN)
@@ -576,7 +576,7 @@ then_uncertain(void *story, char **words, int argument)
 static void
 then_no_in_tree_name(void *story, char **words, int argument)
 {
-    Story *self = story;
+    AttachStartsStory *self = story;
 
     (void)words, (void)argument;
     if (self->has_in_tree_name)
@@ -609,7 +609,7 @@ static const Phrase then[] = {
 void
 story_attach_starts(Case *case_)
 {
-    Story self = {.self = case_, .patched = g_ptr_array_new()};
+    AttachStartsStory self = {.self = case_, .patched = g_ptr_array_new()};
 
     story_tell(case_, "given", given, &self);
     story_tell(case_, "steps", steps, &self);

@@ -16,7 +16,7 @@ typedef enum {
     NOTHING,
     ORIGINAL, /* what the API has */
     ASSUMED,
-} Reading;
+} CachesReading;
 
 typedef struct {
     Case *self;
@@ -33,17 +33,17 @@ typedef struct {
     gboolean unknown_found, lists_wrong;
     char *updated; /* the name of an object that is newer than at first */
     uint64_t old_version;
-} Story;
+} CachesStory;
 
 /* The scheduler's handlers call it first of all. */
 static void
-observe(void *cache, const Object *before, const Object *after)
+caches_observe(void *cache, const Object *before, const Object *after)
 {
     assume_cache_observe(cache, before, after);
 }
 
 static void
-begin(Story *self, ObjectKind kind)
+caches_begin(CachesStory *self, ObjectKind kind)
 {
     self->kind = kind;
     storage_world_init(&self->world, NULL);
@@ -52,26 +52,26 @@ begin(Story *self, ObjectKind kind)
     self->process = process_new(&options);
     Informer *informer = process_informer(self->process, kind, NULL);
     self->cache = assume_cache_new(informer, kind_class(kind)->kind);
-    informer_add_handler(informer, observe, self->cache);
+    informer_add_handler(informer, caches_observe, self->cache);
     if (kind == KIND_VOLUME)
         self->by_class = informer_add_index(informer, storage_world_index_class);
 }
 
 static void
-let_informers_see(Story *self)
+let_informers_see(CachesStory *self)
 {
     storage_world_run(&self->world, sim_now(self->world.sim) + SIM_SECOND);
 }
 
 static ObjectKey *
-key_of(const Story *self, const char *name)
+caches_key_of(const CachesStory *self, const char *name)
 {
     return self->kind == KIND_CLAIM ? storage_world_claim_key(&self->world, name)
                                     : storage_world_volume_key(&self->world, name);
 }
 
 static const Object *
-create(Story *self, const char *name, const char *class_name)
+caches_create(CachesStory *self, const char *name, const char *class_name)
 {
     return self->kind == KIND_CLAIM
                ? storage_world_create(&self->world,
@@ -81,13 +81,13 @@ create(Story *self, const char *name, const char *class_name)
 }
 
 static void
-read_cache(Story *self)
+read_cache(CachesStory *self)
 {
     const Object *found = assume_cache_get(self->cache, self->key);
-    Reading reading = found == NULL                                         ? NOTHING
-                      : found == self->assumed                              ? ASSUMED
-                      : found == api_server_get(self->world.api, self->key) ? ORIGINAL
-                                                                            : NOTHING;
+    CachesReading reading = found == NULL                                         ? NOTHING
+                            : found == self->assumed                              ? ASSUMED
+                            : found == api_server_get(self->world.api, self->key) ? ORIGINAL
+                                                                                  : NOTHING;
 
     g_array_append_val(self->readings, reading);
 }
@@ -98,13 +98,13 @@ read_cache(Story *self)
 static void
 give_object(void *story, char **words, int argument)
 {
-    Story *self = story;
+    CachesStory *self = story;
     const char *slash = strchr(words[1], '/');
     const char *name = slash == NULL ? words[1] : slash + 1;
 
     (void)argument;
-    begin(self, slash == NULL ? KIND_VOLUME : KIND_CLAIM);
-    self->key = (ObjectKey *)create(self, name, "late")->key;
+    caches_begin(self, slash == NULL ? KIND_VOLUME : KIND_CLAIM);
+    self->key = (ObjectKey *)caches_create(self, name, "late")->key;
     let_informers_see(self);
 }
 
@@ -112,15 +112,15 @@ static void
 give_nothing(void *story, char **words, int argument)
 {
     (void)words, (void)argument;
-    begin(story, KIND_VOLUME);
+    caches_begin(story, KIND_VOLUME);
 }
 
 static void
-create_many(Story *self, const char *prefix, int first, int last, const char *class_name)
+create_many(CachesStory *self, const char *prefix, int first, int last, const char *class_name)
 {
     for (int i = first; i <= last; i++) {
         g_autofree char *name = g_strdup_printf("%s%d", prefix, i);
-        create(self, name, class_name);
+        caches_create(self, name, class_name);
     }
 }
 
@@ -128,11 +128,11 @@ create_many(Story *self, const char *prefix, int first, int last, const char *cl
 static void
 give_volumes_of_class(void *story, char **words, int argument)
 {
-    Story *self = story;
+    CachesStory *self = story;
 
     (void)argument;
     if (self->process == NULL)
-        begin(self, KIND_VOLUME);
+        caches_begin(self, KIND_VOLUME);
     create_many(self, words[1], atoi(words[2]), atoi(words[3]), words[4]);
     g_ptr_array_add(self->classes, g_strdup(words[4]));
     let_informers_see(self);
@@ -149,7 +149,7 @@ static const Phrase given[] = {
 /* ---- Steps ---- */
 
 static Object *
-copy_stored(Story *self)
+copy_stored(CachesStory *self)
 {
     g_clear_pointer(&self->assumed, object_unref);
     self->assumed = object_edit(api_server_get(self->world.api, self->key));
@@ -157,7 +157,7 @@ copy_stored(Story *self)
 }
 
 static void
-assume_copy(Story *self)
+assume_copy(CachesStory *self)
 {
     g_autofree char *why = assume_cache_assume(self->cache, self->assumed);
 
@@ -167,9 +167,9 @@ assume_copy(Story *self)
 }
 
 static void
-assume(void *story, char **words, int argument)
+caches_assume(void *story, char **words, int argument)
 {
-    Story *self = story;
+    CachesStory *self = story;
 
     (void)argument;
     object_set_annotation(
@@ -181,7 +181,7 @@ assume(void *story, char **words, int argument)
 static void
 assume_for_claim(void *story, char **words, int argument)
 {
-    Story *self = story;
+    CachesStory *self = story;
 
     (void)argument;
     VOLUME(copy_stored(self))->claim_ref.claim = storage_world_claim_key(&self->world, words[1]);
@@ -191,7 +191,7 @@ assume_for_claim(void *story, char **words, int argument)
 static void
 restore(void *story, char **words, int argument)
 {
-    Story *self = story;
+    CachesStory *self = story;
 
     (void)words, (void)argument;
     assume_cache_restore(self->cache, self->key);
@@ -201,27 +201,27 @@ restore(void *story, char **words, int argument)
 static void
 restore_unknown(void *story, char **words, int argument)
 {
-    Story *self = story;
+    CachesStory *self = story;
 
     (void)words, (void)argument;
-    assume_cache_restore(self->cache, key_of(self, "unknown"));
-    self->unknown_found |= assume_cache_get(self->cache, key_of(self, "unknown")) != NULL;
+    assume_cache_restore(self->cache, caches_key_of(self, "unknown"));
+    self->unknown_found |= assume_cache_get(self->cache, caches_key_of(self, "unknown")) != NULL;
 }
 
 static void
 read_unknown(void *story, char **words, int argument)
 {
-    Story *self = story;
+    CachesStory *self = story;
 
     (void)words, (void)argument;
-    self->unknown_found |= assume_cache_get(self->cache, key_of(self, "unknown")) != NULL;
+    self->unknown_found |= assume_cache_get(self->cache, caches_key_of(self, "unknown")) != NULL;
 }
 
 /* The informer tells the version once more. */
 static void
 tell_again(void *story, char **words, int argument)
 {
-    Story *self = story;
+    CachesStory *self = story;
     const Object *stored = api_server_get(self->world.api, self->key);
 
     (void)words, (void)argument;
@@ -233,7 +233,7 @@ tell_again(void *story, char **words, int argument)
 static void
 add_many(void *story, char **words, int argument)
 {
-    Story *self = story;
+    CachesStory *self = story;
 
     (void)argument;
     create_many(self, words[1], atoi(words[2]), atoi(words[3]), "");
@@ -243,12 +243,12 @@ add_many(void *story, char **words, int argument)
 static void
 update(void *story, char **words, int argument)
 {
-    Story *self = story;
+    CachesStory *self = story;
     StringPair pair = {storage_world_intern(&self->world, "a"),
                        storage_world_intern(&self->world, "b")};
 
     (void)argument;
-    const Object *stored = api_server_get(self->world.api, key_of(self, words[1]));
+    const Object *stored = api_server_get(self->world.api, caches_key_of(self, words[1]));
     if (stored == NULL) {
         case_fail(self->self, "no such object: %s", words[1]);
         return;
@@ -256,27 +256,27 @@ update(void *story, char **words, int argument)
     g_free(self->updated);
     self->updated = g_strdup(words[1]);
     self->old_version = stored->resource_version;
-    storage_world_patch(&self->world, key_of(self, words[1]), storage_world_annotate, &pair);
+    storage_world_patch(&self->world, caches_key_of(self, words[1]), storage_world_annotate, &pair);
     let_informers_see(self);
 }
 
 static void
 delete_one(void *story, char **words, int argument)
 {
-    Story *self = story;
+    CachesStory *self = story;
 
     (void)argument;
-    if (api_server_get(self->world.api, key_of(self, words[1])) == NULL) {
+    if (api_server_get(self->world.api, caches_key_of(self, words[1])) == NULL) {
         case_fail(self->self, "no such object: %s", words[1]);
         return;
     }
-    storage_world_remove(&self->world, key_of(self, words[1]));
+    storage_world_remove(&self->world, caches_key_of(self, words[1]));
     let_informers_see(self);
-    self->unknown_found |= assume_cache_get(self->cache, key_of(self, words[1])) != NULL;
+    self->unknown_found |= assume_cache_get(self->cache, caches_key_of(self, words[1])) != NULL;
 }
 
 static void
-list_class(Story *self, const char *name)
+list_class(CachesStory *self, const char *name)
 {
     unsigned n = 0;
     const Object *const *listed =
@@ -291,9 +291,9 @@ list_class(Story *self, const char *name)
 }
 
 static void
-list(void *story, char **words, int argument)
+caches_list(void *story, char **words, int argument)
 {
-    Story *self = story;
+    CachesStory *self = story;
 
     (void)words, (void)argument;
     if (self->classes->len == 0)
@@ -306,14 +306,14 @@ list(void *story, char **words, int argument)
 static const Phrase steps[] = {
     {"read an unknown volume",                                                 read_unknown,    0},
     {"add (\\S*?)(\\d+)\\.\\.\\S*?(\\d+) at version \\d+ without class",      add_many,        0},
-    {"list(?: class \"\"| both(?: classes)?)?",                                list,            0},
+    {"list(?: class \"\"| both(?: classes)?)?",                                caches_list,            0},
     {"update (\\S+) to version \\d+",                                          update,          0},
     {"delete (\\S+)",                                                          delete_one,          0},
     {"restore an unknown name",                                                restore_unknown, 0},
     {"restore(?: \\S+)?(?: \\(nothing assumed\\))?",                           restore,         0},
-    {"assume (?:another \\S+ object of|a copy at) version \\d+",               assume,          0},
+    {"assume (?:another \\S+ object of|a copy at) version \\d+",               caches_assume,          0},
     {"assume a copy with claimRef name (\\S+), version \\d+",                   assume_for_claim, 0},
-    {"assume a copy with the selected-node annotation (\\S+), version \\d+",   assume,          0},
+    {"assume a copy with the selected-node annotation (\\S+), version \\d+",   caches_assume,          0},
     {"API update of the original at version \\d+ arrives",                     tell_again,      0},
     {NULL,                                                                     NULL,            0},
 };
@@ -322,16 +322,16 @@ static const Phrase steps[] = {
 /* ---- Then ---- */
 
 static void
-expect_reading(Story *self, unsigned i, Reading expected)
+expect_reading(CachesStory *self, unsigned i, CachesReading expected)
 {
-    if (i >= self->readings->len || g_array_index(self->readings, Reading, i) != expected)
+    if (i >= self->readings->len || g_array_index(self->readings, CachesReading, i) != expected)
         case_fail(self->self, "reading %u is wrong", i + 1);
 }
 
 static void
 then_unknown(void *story, char **words, int argument)
 {
-    Story *self = story;
+    CachesStory *self = story;
 
     (void)words, (void)argument;
     if (self->unknown_found)
@@ -341,7 +341,7 @@ then_unknown(void *story, char **words, int argument)
 static void
 then_assumed(void *story, char **words, int argument)
 {
-    Story *self = story;
+    CachesStory *self = story;
 
     (void)words, (void)argument;
     expect_reading(self, self->readings->len - 1, ASSUMED);
@@ -351,7 +351,7 @@ then_assumed(void *story, char **words, int argument)
 static void
 then_in_turn(void *story, char **words, int argument)
 {
-    Story *self = story;
+    CachesStory *self = story;
 
     (void)words, (void)argument;
     expect_reading(self, 0, ORIGINAL);
@@ -360,7 +360,7 @@ then_in_turn(void *story, char **words, int argument)
 }
 
 static void
-expect_list(Story *self, unsigned i, const char *expected)
+expect_list(CachesStory *self, unsigned i, const char *expected)
 {
     if (i >= self->lists->len ||
         g_array_index(self->lists, unsigned, i) != (unsigned)atoi(expected))
@@ -369,10 +369,11 @@ expect_list(Story *self, unsigned i, const char *expected)
 
 /* Also that the volume which was updated is seen so. */
 static void
-expect_news(Story *self)
+expect_news(CachesStory *self)
 {
-    const Object *updated =
-        self->updated == NULL ? NULL : assume_cache_get(self->cache, key_of(self, self->updated));
+    const Object *updated = self->updated == NULL
+                                ? NULL
+                                : assume_cache_get(self->cache, caches_key_of(self, self->updated));
 
     if (self->lists_wrong || updated == NULL || updated->resource_version <= self->old_version)
         case_fail(self->self, "an old version, or one of another class");
@@ -381,7 +382,7 @@ expect_news(Story *self)
 static void
 then_lists(void *story, char **words, int argument)
 {
-    Story *self = story;
+    CachesStory *self = story;
 
     (void)argument;
     expect_list(self, 0, words[1]);
@@ -396,7 +397,7 @@ then_lists(void *story, char **words, int argument)
 static void
 then_lists_of_classes(void *story, char **words, int argument)
 {
-    Story *self = story;
+    CachesStory *self = story;
     g_auto(GStrv) counts = g_strsplit_set(words[1], "/, ", -1);
     unsigned n = 0;
 
@@ -425,9 +426,9 @@ static const Phrase then[] = {
 void
 story_assume_cache(Case *case_)
 {
-    Story self = {.self = case_};
+    CachesStory self = {.self = case_};
 
-    self.readings = g_array_new(FALSE, FALSE, sizeof(Reading));
+    self.readings = g_array_new(FALSE, FALSE, sizeof(CachesReading));
     self.lists = g_array_new(FALSE, FALSE, sizeof(unsigned));
     self.classes = g_ptr_array_new_with_free_func(g_free);
     story_tell(case_, "given", given, &self);

@@ -11,7 +11,7 @@ typedef struct {
     Case *self;
     World *world;
     gboolean is_failed;
-} Story;
+} FailuresStory;
 
 static char *
 names_of(const char *text)
@@ -28,8 +28,8 @@ give_five(void *story, char **words, int argument)
 {
     static const CsiModelledError error = {
         .method = CSI_NODE_STAGE_VOLUME, .code = CSI_INTERNAL, .probability = 1};
-    const WorldOptions options = {.only = &kubelet_class, .seed = 7};
-    Story *self = story;
+    const SidecarWorldOptions options = {.only = &kubelet_class, .seed = 7};
+    FailuresStory *self = story;
     g_autofree char *unattached_names = names_of(words[1]), *driverless = names_of(words[2]);
     g_autofree char *all = g_strdup_printf("vol1 %s %s", unattached_names, driverless);
     g_auto(GStrv) names = g_strsplit(all, " ", -1);
@@ -48,7 +48,7 @@ give_five(void *story, char **words, int argument)
 static void
 wait_long(void *story, char **words, int argument)
 {
-    Story *self = story;
+    FailuresStory *self = story;
 
     (void)words, (void)argument;
     node_world_run_for(self->world, SECONDS(31));
@@ -58,7 +58,7 @@ wait_long(void *story, char **words, int argument)
 static void
 then_error_lists(void *story, char **words, int argument)
 {
-    Story *self = story;
+    FailuresStory *self = story;
     g_autofree char *unattached_names = names_of(words[1]), *failed = names_of(words[2]);
     g_autofree char *text = g_strdup_printf(
         "unattached volumes=[%s], failed to process volumes=[%s]: ", unattached_names, failed);
@@ -96,7 +96,7 @@ static const Phrase then[] = {
 void
 story_kubelet_failures(Case *case_)
 {
-    Story self = {.self = case_};
+    FailuresStory self = {.self = case_};
 
     story_tell(case_, "given", given, &self);
     if (self.world == NULL)

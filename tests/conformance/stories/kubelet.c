@@ -15,7 +15,7 @@
 typedef struct {
     unsigned n_attached, n_waits, n_staged, n_published, n_unpublished, n_unstaged, n_detached;
     gboolean is_way_back;
-} Steps;
+} KubeletSteps;
 
 typedef struct {
     Case *self;
@@ -25,10 +25,10 @@ typedef struct {
     gboolean on_remount; /* the errors come with the first remount */
     int64_t volume_bytes, status_bytes;
     World *world;
-    Steps steps;
+    KubeletSteps steps;
     MountState device, mount;
     gboolean was_due;
-} Story;
+} KubeletStory;
 
 static const char *const mount_words[] = {"VolumeNotMounted", "VolumeMountUncertain",
                                           "VolumeMounted"};
@@ -38,7 +38,7 @@ static const char *const device_words[] = {"DeviceNotMounted", "DeviceMountUncer
 /* ---- What is given ---- */
 
 static void
-set_flag(void *story, char **words, int offset)
+kubelet_set_flag(void *story, char **words, int offset)
 {
     *(gboolean *)((char *)story + offset) = strcmp(words[1], "true") == 0;
 }
@@ -47,25 +47,25 @@ static void
 give_mode(void *story, char **words, int argument)
 {
     (void)argument;
-    ((Story *)story)->block = strcmp(words[1], "Block") == 0;
+    ((KubeletStory *)story)->block = strcmp(words[1], "Block") == 0;
 }
 
 static void
 give_controller_attach(void *story, char **words, int argument)
 {
     (void)argument;
-    ((Story *)story)->kubelet_attaches = strcmp(words[1], "false") == 0;
+    ((KubeletStory *)story)->kubelet_attaches = strcmp(words[1], "false") == 0;
 }
 
 static void
 give_unlisted(void *story, char **words, int argument)
 {
     (void)words, (void)argument;
-    ((Story *)story)->unlisted = TRUE;
+    ((KubeletStory *)story)->unlisted = TRUE;
 }
 
 static void
-add_error(Story *self, const char *word, CsiMethod method, double count)
+add_error(KubeletStory *self, const char *word, CsiMethod method, double count)
 {
     CsiCode code = strcmp(word, "timeout") == 0 ? CSI_DEADLINE_EXCEEDED : CSI_INTERNAL;
 
@@ -77,7 +77,7 @@ add_error(Story *self, const char *word, CsiMethod method, double count)
 static void
 give_failures(void *story, char **words, int argument)
 {
-    Story *self = story;
+    KubeletStory *self = story;
     gboolean is_device = strstr(words[3], "device") != NULL ||
                          (strstr(words[3], "remount") != NULL &&
                           strstr(case_string(self->self, "category"), "Device") != NULL);
@@ -91,7 +91,7 @@ give_failures(void *story, char **words, int argument)
 }
 
 static int64_t
-bytes_of(const Story *self, const char *text)
+kubelet_bytes_of(const KubeletStory *self, const char *text)
 {
     int64_t bytes = 0;
 
@@ -103,21 +103,21 @@ bytes_of(const Story *self, const char *text)
 static void
 give_size(void *story, char **words, int offset)
 {
-    *(int64_t *)((char *)story + offset) = bytes_of(story, words[1]);
+    *(int64_t *)((char *)story + offset) = kubelet_bytes_of(story, words[1]);
 }
 
 static void
 give_failing_growth(void *story, char **words, int argument)
 {
-    Story *self = story;
+    KubeletStory *self = story;
 
     (void)argument;
-    self->volume_bytes = bytes_of(self, words[1]);
-    self->status_bytes = bytes_of(self, words[2]);
+    self->volume_bytes = kubelet_bytes_of(self, words[1]);
+    self->status_bytes = kubelet_bytes_of(self, words[2]);
     add_error(self, "failure", CSI_NODE_EXPAND_VOLUME, 0);
 }
 
-#define SIZE(member) give_size, offsetof(Story, member)
+#define SIZE(member) give_size, offsetof(KubeletStory, member)
 /* clang-format off */
 static const Phrase given[] = {
     {"attachable: true",                                         story_nothing,          0},
@@ -125,7 +125,7 @@ static const Phrase given[] = {
     {"controller_attach: (true|false)",                          give_controller_attach, 0},
     {"node_status: volume listed in volumesAttached",            story_nothing,          0},
     {"node_status: .*(?:not listed|missing|empty|nothing).*",    give_unlisted,          0},
-    {"remount_supported: (true|false)",                          set_flag,               offsetof(Story, republishes)},
+    {"remount_supported: (true|false)",                          kubelet_set_flag,               offsetof(KubeletStory, republishes)},
     {"driver: (?:(timeout|failure|success), then )?(timeout|failure) on (the device mount|set-up|a remount)", give_failures, 0},
     {"driver: mount works, file system growth fails \\((\\w+) volume, claim status (\\w+)\\)", give_failing_growth, 0},
     {"volume_size: (\\w+)",                                      SIZE(volume_bytes)        },
@@ -144,8 +144,8 @@ static void
 count_step(
     void *data, const Component *component, const Plan *plan, const char *rule, const char *step)
 {
-    Story *self = data;
-    Steps *steps = &self->steps;
+    KubeletStory *self = data;
+    KubeletSteps *steps = &self->steps;
 
     (void)component, (void)plan;
     if (rule == NULL)
@@ -164,9 +164,9 @@ count_step(
 }
 
 static void
-count_calls(Story *self)
+count_calls(KubeletStory *self)
 {
-    Steps *steps = &self->steps;
+    KubeletSteps *steps = &self->steps;
 
     if (self->kubelet_attaches)
         return;
@@ -186,7 +186,7 @@ count_calls(Story *self)
 static void
 set_driver(World *world, CsiModelledOptions *options)
 {
-    const Story *self = world->options.driver_arg;
+    const KubeletStory *self = world->options.driver_arg;
 
     options->latency[CSI_NODE_UNSTAGE_VOLUME] = world_constant(world, UNSTAGE_TIME);
     if (self->cannot_grow)
@@ -194,7 +194,7 @@ set_driver(World *world, CsiModelledOptions *options)
 }
 
 static gboolean
-set_capacity(Object *object, const void *bytes)
+kubelet_set_capacity(Object *object, const void *bytes)
 {
     CLAIM(object)->capacity_bytes = *(const int64_t *)bytes;
     return TRUE;
@@ -202,7 +202,7 @@ set_capacity(Object *object, const void *bytes)
 
 /* The back end's volume first, then the PersistentVolume. */
 static void
-grow_volume(Story *self, int64_t bytes)
+grow_volume(KubeletStory *self, int64_t bytes)
 {
     const CsiCapability capability = {.mode = CSI_SINGLE_NODE_WRITER,
                                       .type = self->block ? CSI_ACCESS_BLOCK : CSI_ACCESS_MOUNT};
@@ -217,23 +217,23 @@ grow_volume(Story *self, int64_t bytes)
 }
 
 static void
-set_sizes(Story *self)
+set_sizes(KubeletStory *self)
 {
     if (self->volume_bytes > 0)
         grow_volume(self, self->volume_bytes);
     if (self->status_bytes > 0)
-        world_edit_status(self->world, KIND_CLAIM, "v", set_capacity, &self->status_bytes);
+        world_edit_status(self->world, KIND_CLAIM, "v", kubelet_set_capacity, &self->status_bytes);
 }
 
 static void
-set_errors(Story *self)
+set_errors(KubeletStory *self)
 {
     csi_modelled_driver_set_errors(self->world->driver, self->errors, self->n_errors);
 }
 
 /* The end of the title tells the driver's answer to a growth. */
 static void
-set_growth_errors(Story *self)
+set_growth_errors(KubeletStory *self)
 {
     const char *title = case_string(self->self, "title");
 
@@ -249,9 +249,9 @@ set_growth_errors(Story *self)
 }
 
 static void
-begin(Story *self)
+kubelet_begin(KubeletStory *self)
 {
-    WorldOptions options = {
+    SidecarWorldOptions options = {
         .only = &kubelet_class, .seed = 7, .driver = set_driver, .driver_arg = self};
 
     set_growth_errors(self);
@@ -280,10 +280,10 @@ begin(Story *self)
 static void
 desire(void *story, char **words, int argument)
 {
-    Story *self = story;
+    KubeletStory *self = story;
 
     (void)words, (void)argument;
-    begin(self);
+    kubelet_begin(self);
     node_world_add_pod(self->world, "p", "a", "v");
 }
 
@@ -301,31 +301,31 @@ refuse_status(void *data, const ApiRequest *request, GString *message)
 static void
 desire_unreported(void *story, char **words, int argument)
 {
-    Story *self = story;
+    KubeletStory *self = story;
 
     (void)words, (void)argument;
-    begin(self);
+    kubelet_begin(self);
     api_server_set_fault(self->world->api, refuse_status, self);
     node_world_add_pod(self->world, "p", "a", "v");
 }
 
 static void
-run(void *story, char **words, int argument)
+kubelet_run(void *story, char **words, int argument)
 {
-    Story *self = story;
+    KubeletStory *self = story;
 
     (void)words, (void)argument;
     if (self->world == NULL)
-        begin(self);
+        kubelet_begin(self);
     node_world_run_for(self->world, self->steps.is_way_back ? UNSTAGE_TIME / 2 : SECONDS(20));
 }
 
 static void
 run_until_mounted(void *story, char **words, int argument)
 {
-    Story *self = story;
+    KubeletStory *self = story;
 
-    run(story, words, argument);
+    kubelet_run(story, words, argument);
     if (!pod_is_ready(node_world_pod(self->world, "p")))
         case_fail(self->self, "the volume is not mounted");
 }
@@ -333,7 +333,7 @@ run_until_mounted(void *story, char **words, int argument)
 static void
 undesire(void *story, char **words, int argument)
 {
-    Story *self = story;
+    KubeletStory *self = story;
 
     (void)words, (void)argument;
     if (self->world == NULL)
@@ -349,7 +349,7 @@ undesire(void *story, char **words, int argument)
 static void
 wait_until_detached(void *story, char **words, int argument)
 {
-    Story *self = story;
+    KubeletStory *self = story;
 
     (void)words, (void)argument;
     if (self->world == NULL)
@@ -364,7 +364,7 @@ wait_until_detached(void *story, char **words, int argument)
 static void
 remount(void *story, char **words, int argument)
 {
-    Story *self = story;
+    KubeletStory *self = story;
 
     (void)words, (void)argument;
     if (self->world == NULL)
@@ -376,9 +376,9 @@ remount(void *story, char **words, int argument)
 }
 
 static void
-look(void *story, char **words, int argument)
+kubelet_look(void *story, char **words, int argument)
 {
-    Story *self = story;
+    KubeletStory *self = story;
 
     (void)words, (void)argument;
     if (self->world == NULL)
@@ -395,7 +395,7 @@ look(void *story, char **words, int argument)
 static void
 desire_again(void *story, char **words, int argument)
 {
-    Story *self = story;
+    KubeletStory *self = story;
 
     (void)words, (void)argument;
     if (self->world == NULL)
@@ -409,12 +409,12 @@ desire_again(void *story, char **words, int argument)
 static void
 resize(void *story, char **words, int argument)
 {
-    Story *self = story;
+    KubeletStory *self = story;
 
     (void)argument;
     if (self->world == NULL)
         desire(story, words, argument);
-    grow_volume(self, bytes_of(self, words[1]));
+    grow_volume(self, kubelet_bytes_of(self, words[1]));
     story_change_pod(self->world, "changed");
 }
 
@@ -422,7 +422,7 @@ resize(void *story, char **words, int argument)
 static void
 ask_for_resize(void *story, char **words, int argument)
 {
-    Story *self = story;
+    KubeletStory *self = story;
 
     (void)words, (void)argument;
     if (self->world == NULL)
@@ -439,14 +439,14 @@ static const Phrase steps[] = {
     {"desire (?:one pod/volume|the volume)",          desire,              0},
     {"desire one pod/volume, not reported in use",    desire_unreported,   0},
     {"(?:mark it )?reported in use",                  story_nothing,       0},
-    {"run(?: again| until the device is mounted)?",   run,                 0},
+    {"run(?: again| until the device is mounted)?",   kubelet_run,                 0},
     {"run until mounted",                             run_until_mounted,   0},
-    {"run(?: the reconciler)? with empty caches",     run,                 0},
+    {"run(?: the reconciler)? with empty caches",     kubelet_run,                 0},
     {"stop",                                          story_nothing,       0},
     {"remove it from the desired state",              undesire,            0},
     {"wait until detached",                           wait_until_detached, 0},
     {"request a remount after the first success",     remount,             0},
-    {"check the (?:device|pod mount) state",          look,                0},
+    {"check the (?:device|pod mount) state",          kubelet_look,                0},
     {"during the device unmount desire it again",     desire_again,        0},
     {"set desired volume size to (\\w+)",             resize,              0},
     {"ask whether the pod is in the volume with the new size", ask_for_resize, 0},
@@ -457,7 +457,7 @@ static const Phrase steps[] = {
 /* ---- Then ---- */
 
 static void
-expect_count(Story *self, const char *what, unsigned n, const char *text)
+expect_count(KubeletStory *self, const char *what, unsigned n, const char *text)
 {
     if (n != (unsigned)atoi(text))
         case_fail(self->self, "%s: %u", what, n);
@@ -466,7 +466,7 @@ expect_count(Story *self, const char *what, unsigned n, const char *text)
 static void
 then_calls(void *story, char **words, int offset)
 {
-    Story *self = story;
+    KubeletStory *self = story;
 
     count_calls(self);
     expect_count(self, words[1], *(unsigned *)((char *)&self->steps + offset), words[2]);
@@ -476,10 +476,10 @@ then_calls(void *story, char **words, int offset)
 static void
 then_state(void *story, char **words, int offset)
 {
-    Story *self = story;
+    KubeletStory *self = story;
     MountState state = *(MountState *)((char *)self + offset);
     const char *found =
-        offset == offsetof(Story, device) ? device_words[state] : mount_words[state];
+        offset == offsetof(KubeletStory, device) ? device_words[state] : mount_words[state];
 
     if (strcmp(words[1], found) != 0)
         case_fail(self->self, "the state is %s", found);
@@ -488,7 +488,7 @@ then_state(void *story, char **words, int offset)
 static void
 then_no_back_off(void *story, char **words, int argument)
 {
-    Story *self = story;
+    KubeletStory *self = story;
     const NodeVolume *volume = story_volume(self->world);
 
     (void)words, (void)argument;
@@ -499,7 +499,7 @@ then_no_back_off(void *story, char **words, int argument)
 static void
 then_due(void *story, char **words, int argument)
 {
-    Story *self = story;
+    KubeletStory *self = story;
 
     (void)words;
     if (self->was_due != argument)
@@ -509,7 +509,7 @@ then_due(void *story, char **words, int argument)
 static void
 then_grown(void *story, char **words, int argument)
 {
-    Story *self = story;
+    KubeletStory *self = story;
     const NodeVolume *volume = story_volume(self->world);
 
     (void)words, (void)argument;
@@ -521,7 +521,7 @@ then_grown(void *story, char **words, int argument)
 static void
 then_mounted_again(void *story, char **words, int argument)
 {
-    Story *self = story;
+    KubeletStory *self = story;
     const Pod *pod = node_world_pod(self->world, "q");
 
     (void)words, (void)argument;
@@ -534,7 +534,7 @@ then_mounted_again(void *story, char **words, int argument)
 static void
 then_finds_attachment(void *story, char **words, int argument)
 {
-    Story *self = story;
+    KubeletStory *self = story;
     g_autofree char *in_use = node_world_in_use(self->world);
 
     (void)words, (void)argument;
@@ -543,7 +543,7 @@ then_finds_attachment(void *story, char **words, int argument)
         case_fail(self->self, "%u waits, in use: %s", self->steps.n_waits, in_use);
 }
 
-#define CALLS(member) then_calls, offsetof(Steps, member)
+#define CALLS(member) then_calls, offsetof(KubeletSteps, member)
 /* clang-format off */
 static const Phrase then[] = {
     {"driver calls",                                           story_nothing,         0},
@@ -556,8 +556,8 @@ static const Phrase then[] = {
     {"(detach) (\\d+)",                                        CALLS(n_detached)       },
     {"((?:unmount|tear down) device calls|device unmount calls): (\\d+)", CALLS(n_unstaged)},
     {"(pod unmount calls): (\\d+)",                            CALLS(n_unpublished)    },
-    {"device state: (\\w+)",                                   then_state,            offsetof(Story, device)},
-    {"mount state: (\\w+)",                                    then_state,            offsetof(Story, mount)},
+    {"device state: (\\w+)",                                   then_state,            offsetof(KubeletStory, device)},
+    {"mount state: (\\w+)",                                    then_state,            offsetof(KubeletStory, mount)},
     {"no backoff is recorded: the operation may be tried again at once", then_no_back_off, 0},
     {"answer is resize-required",                              then_due,              TRUE},
     {"no resize-required answer(?:: an in-use failure was remembered)?", then_due,    FALSE},
@@ -571,7 +571,7 @@ static const Phrase then[] = {
 void
 story_kubelet_reconciler(Case *case_)
 {
-    Story self = {.self = case_};
+    KubeletStory self = {.self = case_};
 
     story_tell(case_, "given", given, &self);
     story_tell(case_, "steps", steps, &self);

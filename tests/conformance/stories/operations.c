@@ -21,7 +21,7 @@ typedef struct {
     gboolean was_remembered; /* its failure: a back-off runs */
     gboolean was_running;    /* a request was refused because another one runs */
     int outcome;             /* 0: it runs; 1, -1: it ends, well or not */
-} Run;
+} OperationsRun;
 
 typedef struct {
     Case *self;
@@ -33,12 +33,12 @@ typedef struct {
     OperationKey key; /* the last one named */
     unsigned n_records_max;
     gboolean waited, waited_in_vain;
-} Story;
+} OperationsStory;
 
 static const WorldOptions world_options = {.only = &attach_detach_controller_class};
 
 static const char *
-intern(const Story *self, const char *text)
+operations_intern(const OperationsStory *self, const char *text)
 {
     return strings_intern(objects_strings(self->self->objects), text);
 }
@@ -46,7 +46,7 @@ intern(const Story *self, const char *text)
 static void
 run_free(void *data)
 {
-    Run *run = data;
+    OperationsRun *run = data;
 
     g_free(run->name);
     g_free(run->kind);
@@ -58,7 +58,7 @@ run_free(void *data)
 static void
 give_backoff(void *story, char **words, int argument)
 {
-    Story *self = story;
+    OperationsStory *self = story;
 
     (void)argument;
     self->backs_off = strcmp(words[1], "true") == 0;
@@ -68,14 +68,14 @@ static void
 give_initial(void *story, char **words, int argument)
 {
     (void)argument;
-    ((Story *)story)->initial_ms = atoi(words[1]);
+    ((OperationsStory *)story)->initial_ms = atoi(words[1]);
 }
 
 static void
 give_max(void *story, char **words, int argument)
 {
     (void)argument;
-    ((Story *)story)->max_s = atoi(words[1]);
+    ((OperationsStory *)story)->max_s = atoi(words[1]);
 }
 
 /* clang-format off */
@@ -106,23 +106,23 @@ decide(const void *component, Plan *plan)
 
 /* "volume-name", "(volume-name, pod)", "(volume-name, node1)", "the same pair", "": the last one */
 static OperationKey
-key_named(Story *self, const char *text)
+key_named(OperationsStory *self, const char *text)
 {
     if (text[0] == '\0' || strstr(text, "same") != NULL)
         return self->key;
     g_autofree char *plain =
         g_strndup(text + (text[0] == '('), strcspn(text + 1, ")") + (text[0] != '('));
     g_auto(GStrv) parts = g_strsplit(plain, ", ", 3);
-    self->key = (OperationKey){.volume = intern(self, parts[0])};
+    self->key = (OperationKey){.volume = operations_intern(self, parts[0])};
     if (parts[1] != NULL && g_str_has_prefix(parts[1], "node"))
-        self->key.node = intern(self, parts[1]);
+        self->key.node = operations_intern(self, parts[1]);
     else if (parts[1] != NULL)
-        self->key.pod = intern(self, parts[1]);
+        self->key.pod = operations_intern(self, parts[1]);
     return self->key;
 }
 
 static OperationAnswer
-ask(Story *self, Run *run)
+operations_ask(OperationsStory *self, OperationsRun *run)
 {
     return operations_start(
         self->operations, run->key,
@@ -130,25 +130,28 @@ ask(Story *self, Run *run)
                      .decide = decide,
                      .key = objects_key(self->self->objects, KIND_NODE, NULL, "n"),
                      .operation = &run->outcome,
-                     .kind = intern(self, run->kind)});
+                     .kind = operations_intern(self, run->kind)});
 }
 
-static Run *
-start(Story *self, const char *name, const char *kind, OperationKey key)
+static OperationsRun *
+stories_operations_start(OperationsStory *self,
+                         const char *name,
+                         const char *kind,
+                         OperationKey key)
 {
-    Run *run = g_new0(Run, 1);
+    OperationsRun *run = g_new0(OperationsRun, 1);
 
-    *run = (Run){.name = g_strdup(name), .kind = g_strdup(kind), .key = key};
-    run->first = run->last = ask(self, run);
+    *run = (OperationsRun){.name = g_strdup(name), .kind = g_strdup(kind), .key = key};
+    run->first = run->last = operations_ask(self, run);
     g_ptr_array_add(self->runs, run);
     return run;
 }
 
-static Run *
-find_run(const Story *self, const char *name)
+static OperationsRun *
+find_run(const OperationsStory *self, const char *name)
 {
     for (unsigned i = self->runs->len; i > 0; i--) {
-        Run *run = self->runs->pdata[i - 1];
+        OperationsRun *run = self->runs->pdata[i - 1];
         if (strcmp(run->name, name) == 0)
             return run;
     }
@@ -157,7 +160,7 @@ find_run(const Story *self, const char *name)
 }
 
 static void
-end(Story *self, Run *run, int outcome)
+operations_end(OperationsStory *self, OperationsRun *run, int outcome)
 {
     Plan *plan = run == NULL ? NULL : operations_plan(self->operations, run->key);
 
@@ -182,22 +185,23 @@ static void
 start_number(void *story, char **words, int argument)
 {
     (void)argument;
-    start(story, words[1], "operation", key_named(story, words[2]));
+    stories_operations_start(story, words[1], "operation", key_named(story, words[2]));
 }
 
 static void
 end_number(void *story, char **words, int argument)
 {
     (void)argument;
-    end(story, find_run(story, words[1]), outcome_of(words[2]));
+    operations_end(story, find_run(story, words[1]), outcome_of(words[2]));
 }
 
 /* Every so many milliseconds, or every one, until it is accepted. */
 static void
 keep_trying(void *story, char **words, int argument)
 {
-    Story *self = story;
-    Run *run = start(self, words[1], "operation", key_named(self, words[2]));
+    OperationsStory *self = story;
+    OperationsRun *run =
+        stories_operations_start(self, words[1], "operation", key_named(self, words[2]));
     SimTime period = MAX(atoi(words[3]), 1) * SIM_MS;
 
     (void)argument;
@@ -205,7 +209,7 @@ keep_trying(void *story, char **words, int argument)
         run->was_running = run->was_running || run->last == OPERATION_RUNNING;
         case_wait(self->self, period);
         run->delay += period;
-        run->last = ask(self, run);
+        run->last = operations_ask(self, run);
     }
 }
 
@@ -213,64 +217,71 @@ static void
 start_kind(void *story, char **words, int argument)
 {
     (void)argument;
-    start(story, words[1], words[1], key_named(story, words[2]));
+    stories_operations_start(story, words[1], words[1], key_named(story, words[2]));
 }
 
 static void
 run_kind(void *story, char **words, int argument)
 {
     (void)argument;
-    end(story, start(story, words[1], words[1], key_named(story, words[2])), outcome_of(words[3]));
+    operations_end(story,
+                   stories_operations_start(story, words[1], words[1], key_named(story, words[2])),
+                   outcome_of(words[3]));
 }
 
 /* "umount" for pod1, pod2 and pod3: of the volume that all share. @argument: it goes on running */
 static void
 run_kind_for_pods(void *story, char **words, int argument)
 {
-    Story *self = story;
+    OperationsStory *self = story;
     g_auto(GStrv) parts = g_strsplit_set(words[2], ", ", -1);
 
     for (unsigned i = 0; parts[i] != NULL; i++) {
         if (!g_str_has_prefix(parts[i], "pod"))
             continue;
-        OperationKey key = {.volume = intern(self, "volume"), .pod = intern(self, parts[i])};
-        Run *run = start(self, parts[i], words[1], key);
+        OperationKey key = {.volume = operations_intern(self, "volume"),
+                            .pod = operations_intern(self, parts[i])};
+        OperationsRun *run = stories_operations_start(self, parts[i], words[1], key);
         if (!argument)
-            end(self, run, outcome_of(words[3]));
+            operations_end(self, run, outcome_of(words[3]));
     }
 }
 
 static void
 run_kind_on_volume(void *story, char **words, int argument)
 {
-    Story *self = story;
+    OperationsStory *self = story;
 
     (void)argument;
-    end(self, start(self, "whole", words[1], (OperationKey){.volume = intern(self, "volume")}),
+    operations_end(
+        self,
+        stories_operations_start(self, "whole", words[1],
+                                 (OperationKey){.volume = operations_intern(self, "volume")}),
         outcome_of(words[2]));
 }
 
 static void
 start_kind_on_volume(void *story, char **words, int argument)
 {
-    Story *self = story;
+    OperationsStory *self = story;
 
     (void)argument;
-    start(self, "whole", words[1], (OperationKey){.volume = intern(self, "volume")});
+    stories_operations_start(self, "whole", words[1],
+                             (OperationKey){.volume = operations_intern(self, "volume")});
 }
 
 static void
 pass_time(void *story, char **words, int argument)
 {
     (void)argument;
-    case_wait(((Story *)story)->self, atoi(words[1]) * SIM_MS + 1);
+    case_wait(((OperationsStory *)story)->self, atoi(words[1]) * SIM_MS + 1);
 }
 
 /* Until nothing runs: it returns at once, or as soon as the last one has ended. */
 static void
 wait_for_all(void *story, char **words, int argument)
 {
-    Story *self = story;
+    OperationsStory *self = story;
 
     (void)words, (void)argument;
     self->waited = TRUE;
@@ -301,7 +312,7 @@ static const Phrase steps[] = {
 /* ---- Then ---- */
 
 static void
-expect_accepted(Story *self, const Run *run, SimTime delay)
+expect_accepted(OperationsStory *self, const OperationsRun *run, SimTime delay)
 {
     if (run == NULL)
         return;
@@ -312,8 +323,8 @@ expect_accepted(Story *self, const Run *run, SimTime delay)
                   run->delay / SIM_MS);
 }
 
-static const Run *
-last_run(const Story *self)
+static const OperationsRun *
+last_run(const OperationsStory *self)
 {
     return self->runs->len == 0 ? NULL : self->runs->pdata[self->runs->len - 1];
 }
@@ -321,7 +332,7 @@ last_run(const Story *self)
 static void
 then_all_accepted(void *story, char **words, int argument)
 {
-    Story *self = story;
+    OperationsStory *self = story;
 
     (void)words, (void)argument;
     if (self->runs->len == 0)
@@ -333,7 +344,7 @@ then_all_accepted(void *story, char **words, int argument)
 static void
 then_accepted(void *story, char **words, int argument)
 {
-    Story *self = story;
+    OperationsStory *self = story;
 
     (void)argument;
     expect_accepted(self, words[1][0] == '\0' ? last_run(self) : find_run(self, words[1]),
@@ -344,8 +355,8 @@ then_accepted(void *story, char **words, int argument)
 static void
 then_refused(void *story, char **words, int argument)
 {
-    Story *self = story;
-    const Run *run = find_run(self, words[1]);
+    OperationsStory *self = story;
+    const OperationsRun *run = find_run(self, words[1]);
 
     if (run != NULL && run->first != (OperationAnswer)argument)
         case_fail(self->self, "%s is answered with %d", words[1], (int)run->first);
@@ -354,8 +365,8 @@ then_refused(void *story, char **words, int argument)
 static void
 then_last_refused(void *story, char **words, int argument)
 {
-    Story *self = story;
-    const Run *run = last_run(self);
+    OperationsStory *self = story;
+    const OperationsRun *run = last_run(self);
 
     (void)words;
     if (run == NULL || run->first != (OperationAnswer)argument)
@@ -367,8 +378,8 @@ then_last_refused(void *story, char **words, int argument)
 static void
 then_only_backoff(void *story, char **words, int argument)
 {
-    Story *self = story;
-    const Run *run = find_run(self, words[1]);
+    OperationsStory *self = story;
+    const OperationsRun *run = find_run(self, words[1]);
 
     (void)argument;
     if (run == NULL)
@@ -381,11 +392,11 @@ then_only_backoff(void *story, char **words, int argument)
 static void
 then_retry_refused(void *story, char **words, int argument)
 {
-    Story *self = story;
+    OperationsStory *self = story;
 
     (void)words, (void)argument;
     for (unsigned i = 0; i < self->runs->len; i++)
-        if (((const Run *)self->runs->pdata[i])->first == OPERATION_BACKOFF)
+        if (((const OperationsRun *)self->runs->pdata[i])->first == OPERATION_BACKOFF)
             return;
     case_fail(self->self, "no back-off refused anything");
 }
@@ -393,11 +404,11 @@ then_retry_refused(void *story, char **words, int argument)
 static void
 then_crash_is_error(void *story, char **words, int argument)
 {
-    Story *self = story;
+    OperationsStory *self = story;
 
     (void)words, (void)argument;
     for (unsigned i = 0; i < self->runs->len; i++) {
-        const Run *run = self->runs->pdata[i];
+        const OperationsRun *run = self->runs->pdata[i];
         if (run->outcome == -1 && run->was_remembered == self->backs_off)
             return;
     }
@@ -408,7 +419,7 @@ then_crash_is_error(void *story, char **words, int argument)
 static void
 then_waits(void *story, char **words, int argument)
 {
-    Story *self = story;
+    OperationsStory *self = story;
 
     (void)words;
     if (!self->waited || self->waited_in_vain != argument ||
@@ -419,13 +430,13 @@ then_waits(void *story, char **words, int argument)
 static void
 then_no_record(void *story, char **words, int argument)
 {
-    Story *self = story;
-    const Run *run = find_run(self, words[1]);
+    OperationsStory *self = story;
+    const OperationsRun *run = find_run(self, words[1]);
 
     (void)argument;
     if (run == NULL)
         return;
-    if (operations_may_start(self->operations, run->key, intern(self, run->kind)) !=
+    if (operations_may_start(self->operations, run->key, operations_intern(self, run->kind)) !=
             OPERATION_STARTED ||
         operations_n_records(self->operations) >= self->n_records_max)
         case_fail(self->self, "a record for %s is left", words[1]);
@@ -458,7 +469,7 @@ static const Phrase then[] = {
 void
 story_operations(Case *case_)
 {
-    Story self = {.self = case_, .initial_ms = 500, .max_s = 122};
+    OperationsStory self = {.self = case_, .initial_ms = 500, .max_s = 122};
 
     story_tell(case_, "given", given, &self);
     case_world_new(case_, &world_options);
@@ -468,7 +479,7 @@ story_operations(Case *case_)
                           ? operations_new(&self.controller->base, self.initial_ms * SIM_MS,
                                            self.max_s * SIM_SECOND)
                           : operations_new(&self.controller->base, 0, 0);
-    self.key.volume = intern(&self, "volume-name");
+    self.key.volume = operations_intern(&self, "volume-name");
     self.runs = g_ptr_array_new_with_free_func(run_free);
     story_tell(case_, "steps", steps, &self);
     story_tell(case_, "then", then, &self);

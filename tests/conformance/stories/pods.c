@@ -33,7 +33,7 @@ typedef struct {
     gboolean is_failed; /* of the last wait */
     unsigned n_failed;  /* waits */
     SimTime waited;     /* by the last wait */
-} Story;
+} PodsStory;
 
 #define STOP_TIME SECONDS(5)
 
@@ -61,9 +61,9 @@ is_desired_within(World *world, SimTime time)
 
 /* Counts what the driver is asked to mount, and the groups that it is told of. */
 static void
-see_call(void *data, const CsiCallRecord *record)
+pods_see_call(void *data, const CsiCallRecord *record)
 {
-    Story *self = data;
+    PodsStory *self = data;
 
     if (record->request->method != CSI_NODE_PUBLISH_VOLUME)
         return;
@@ -73,18 +73,18 @@ see_call(void *data, const CsiCallRecord *record)
 
 /* Containers take their time to stop, so that a scan may come in between. */
 static void
-new_world(Story *self)
+pods_new_world(PodsStory *self)
 {
-    WorldOptions options = {
+    SidecarWorldOptions options = {
         .only = &kubelet_class, .seed = 7, .flag = "containerStop", .value = "5s"};
 
     self->world = world_new(&options);
     csi_driver_add_observer(csi_modelled_driver_base(self->world->driver),
-                            &(CsiObserver){.started = see_call, .data = self});
+                            &(CsiObserver){.started = pods_see_call, .data = self});
 }
 
 static void
-run_pod(Story *self)
+run_pod(PodsStory *self)
 {
     node_world_add_pod(self->world, "p", "a", "v");
     node_world_run_for(self->world, SECONDS(20));
@@ -102,7 +102,7 @@ set_true(void *story, char **words, int offset)
 }
 
 static void
-set_flag(void *story, char **words, int offset)
+pods_set_flag(void *story, char **words, int offset)
 {
     *(gboolean *)((char *)story + offset) =
         strcmp(words[1], "true") == 0 || strcmp(words[1], "Block") == 0;
@@ -118,20 +118,20 @@ static void
 set_state(void *story, char **words, int state)
 {
     (void)words;
-    ((Story *)story)->state = (PodState)state;
+    ((PodsStory *)story)->state = (PodState)state;
 }
 
 static void
 set_group(void *story, char **words, int argument)
 {
     (void)argument;
-    ((Story *)story)->group = g_intern_string(words[1]);
+    ((PodsStory *)story)->group = g_intern_string(words[1]);
 }
 
-#define TRUE_IN(member) set_true, offsetof(Story, member)
+#define TRUE_IN(member) set_true, offsetof(PodsStory, member)
 /* clang-format off */
 static const Phrase given[] = {
-    {"first_pass_done: (true|false)",                  set_flag,      offsetof(Story, first_pass_done)},
+    {"first_pass_done: (true|false)",                  pods_set_flag,      offsetof(PodsStory, first_pass_done)},
     {"pod_state: removed",                             set_state,     REMOVED                 },
     {"pod_state: terminating",                         set_state,     TERMINATING             },
     {"pod_state: (?:other|running)",                   set_state,     RUNNING                 },
@@ -149,12 +149,12 @@ static const Phrase given[] = {
     {"(?:mounted )?read-only(?: mount)?",              TRUE_IN(is_read_only)                  },
     {"generic ephemeral volume",                       TRUE_IN(is_ephemeral)                  },
     {"(?:raw )?block(?: (?:volume|mode))?",            TRUE_IN(is_block)                      },
-    {"(?:old_size_gi): (\\d+)",                        set_gib,       offsetof(Story, old_bytes)},
-    {"(?:new_size_gi): (\\d+)",                        set_gib,       offsetof(Story, new_bytes)},
+    {"(?:old_size_gi): (\\d+)",                        set_gib,       offsetof(PodsStory, old_bytes)},
+    {"(?:new_size_gi): (\\d+)",                        set_gib,       offsetof(PodsStory, new_bytes)},
     {"pods: one mounted pod",                          story_nothing, 0                       },
     {"claim: Pending although volumeName is set",      TRUE_IN(is_pending)                    },
-    {"volume_mode: (Filesystem|Block)",                set_flag,      offsetof(Story, is_block)},
-    {"pod_mode: (Filesystem|Block)",                   set_flag,      offsetof(Story, pod_is_block)},
+    {"volume_mode: (Filesystem|Block)",                pods_set_flag,      offsetof(PodsStory, is_block)},
+    {"pod_mode: (Filesystem|Block)",                   pods_set_flag,      offsetof(PodsStory, pod_is_block)},
     {"annotation pv\\.beta\\.kubernetes\\.io/gid: ?(\\w*)", set_group, 0                      },
     {"pod_supplemental_groups: \\[(\\d+)\\]",          story_nothing, 0                       },
     {NULL,                                             NULL,          0                       },
@@ -165,7 +165,7 @@ static const Phrase given[] = {
 
 /* The kubelet starts while the pod is in its state already. */
 static void
-first_pass(Story *self)
+first_pass(PodsStory *self)
 {
     story_add_volume(self->world, FALSE);
     node_world_start(self->world);
@@ -182,7 +182,7 @@ first_pass(Story *self)
 
 /* The pod comes to a kubelet that runs for long. */
 static void
-later_pass(Story *self)
+later_pass(PodsStory *self)
 {
     story_add_volume(self->world, FALSE);
     node_world_start(self->world);
@@ -211,7 +211,7 @@ unprotect(Object *object, const void *finalizer)
 }
 
 static void
-lose_volume(Story *self)
+lose_volume(PodsStory *self)
 {
     world_edit(self->world, KIND_VOLUME, "v", unprotect,
                world_intern(self->world, "kubernetes.io/pv-protection"));
@@ -220,7 +220,7 @@ lose_volume(Story *self)
 
 /* The claim belongs to nobody. */
 static void
-begin_foreign(Story *self)
+begin_foreign(PodsStory *self)
 {
     node_world_add_volume(self->world, "p-v", "csi");
     node_world_start(self->world);
@@ -230,7 +230,7 @@ begin_foreign(Story *self)
 
 /* The driver does not say whether the volume is mounted, and the pod's containers are gone. */
 static void
-begin_uncertain(Story *self)
+begin_uncertain(PodsStory *self)
 {
     const CsiModelledError late = {
         .method = CSI_NODE_PUBLISH_VOLUME, .code = CSI_DEADLINE_EXCEEDED, .probability = 1};
@@ -249,9 +249,9 @@ begin_uncertain(Story *self)
 
 /* The world as the story begins: a pod with a volume that is mounted, or cannot be read. */
 static void
-begin(Story *self)
+pods_begin(PodsStory *self)
 {
-    new_world(self);
+    pods_new_world(self);
     if (self->is_foreign || self->is_uncertain) {
         (self->is_foreign ? begin_foreign : begin_uncertain)(self);
         return;
@@ -276,16 +276,16 @@ begin(Story *self)
 static void
 scan(void *story, char **words, int argument)
 {
-    Story *self = story;
+    PodsStory *self = story;
 
     (void)words, (void)argument;
     if (self->world == NULL && case_get(self->self, "given.pod_state") != NULL) {
-        new_world(self);
+        pods_new_world(self);
         (self->first_pass_done ? later_pass : first_pass)(self);
         return;
     }
     if (self->world == NULL)
-        begin(self);
+        pods_begin(self);
     node_world_run_for(self->world, 1500 * SIM_MS);
     if (self->n_scans < G_N_ELEMENTS(self->is_desired))
         self->is_desired[self->n_scans++] = is_desired(self->world);
@@ -294,10 +294,10 @@ scan(void *story, char **words, int argument)
 static void
 fail_pod(void *story, char **words, int argument)
 {
-    Story *self = story;
+    PodsStory *self = story;
 
     (void)words, (void)argument;
-    begin(self);
+    pods_begin(self);
     node_world_delete_pod(self->world, "p", TRUE);
 }
 
@@ -305,19 +305,19 @@ static void
 remove_runtime(void *story, char **words, int argument)
 {
     (void)words, (void)argument;
-    if (((Story *)story)->world == NULL)
-        begin(story);
-    node_world_run_for(((Story *)story)->world, STOP_TIME);
+    if (((PodsStory *)story)->world == NULL)
+        pods_begin(story);
+    node_world_run_for(((PodsStory *)story)->world, STOP_TIME);
 }
 
 static void
 make_unattachable(void *story, char **words, int argument)
 {
-    Story *self = story;
+    PodsStory *self = story;
 
     (void)words, (void)argument;
     if (self->world == NULL)
-        begin(self);
+        pods_begin(self);
     world_delete(self->world, KIND_CSI_DRIVER, WORLD_DRIVER);
     node_world_add_driver(self->world, FALSE, FALSE);
 }
@@ -326,8 +326,8 @@ static void
 lose(void *story, char **words, int argument)
 {
     (void)words, (void)argument;
-    if (((Story *)story)->world == NULL)
-        begin(story);
+    if (((PodsStory *)story)->world == NULL)
+        pods_begin(story);
     lose_volume(story);
 }
 
@@ -335,18 +335,18 @@ lose(void *story, char **words, int argument)
 static void
 reprocess(void *story, char **words, int argument)
 {
-    Story *self = story;
+    PodsStory *self = story;
 
     (void)words, (void)argument;
     if (self->world == NULL)
-        begin(self);
+        pods_begin(self);
     g_free(world_take_log(self->world));
     if (node_world_pod(self->world, "p") != NULL)
         story_change_pod(self->world, "changed");
 }
 
 static void
-add_growing_pod(Story *self, const char *volume)
+add_growing_pod(PodsStory *self, const char *volume)
 {
     if (self->is_block)
         node_world_add_block_volume(self->world, volume);
@@ -370,11 +370,11 @@ add_growing_pod(Story *self, const char *volume)
 static void
 scan_for_growth(void *story, char **words, int argument)
 {
-    Story *self = story;
+    PodsStory *self = story;
     const char *volume = self->is_ephemeral ? "p-v" : "v";
 
     (void)words, (void)argument;
-    new_world(self);
+    pods_new_world(self);
     add_growing_pod(self, volume);
     story_grow_volume(self->world, volume, self->new_bytes);
     story_change_pod(self->world, "changed");
@@ -402,7 +402,7 @@ static const Phrase populator_steps[] = {
 static void
 then_desired(void *story, char **words, int argument)
 {
-    Story *self = story;
+    PodsStory *self = story;
     unsigned first = (unsigned)argument & 0xf, last = (unsigned)argument >> 4;
 
     (void)words;
@@ -414,7 +414,7 @@ then_desired(void *story, char **words, int argument)
 static void
 then_listed(void *story, char **words, int argument)
 {
-    Story *self = story;
+    PodsStory *self = story;
 
     (void)argument;
     if (self->n_scans == 0 || self->is_desired[0] != (strcmp(words[1], "present") == 0))
@@ -424,7 +424,7 @@ then_listed(void *story, char **words, int argument)
 static void
 then_gone(void *story, char **words, int argument)
 {
-    Story *self = story;
+    PodsStory *self = story;
 
     (void)words, (void)argument;
     if (is_desired(self->world))
@@ -434,7 +434,7 @@ then_gone(void *story, char **words, int argument)
 static void
 then_pod_gone(void *story, char **words, int argument)
 {
-    Story *self = story;
+    PodsStory *self = story;
 
     then_gone(story, words, argument);
     node_world_run_for(self->world, SECONDS(30));
@@ -445,7 +445,7 @@ then_pod_gone(void *story, char **words, int argument)
 static void
 then_no_mark(void *story, char **words, int argument)
 {
-    Story *self = story;
+    PodsStory *self = story;
 
     (void)words, (void)argument;
     if (node_world_kubelet(self->world)->unprocessed->len > 0)
@@ -456,7 +456,7 @@ then_no_mark(void *story, char **words, int argument)
 static void
 then_processed(void *story, char **words, int argument)
 {
-    Story *self = story;
+    PodsStory *self = story;
 
     (void)words, (void)argument;
     node_world_run_for(self->world, SECONDS(5));
@@ -468,7 +468,7 @@ then_processed(void *story, char **words, int argument)
 static void
 then_not_processed(void *story, char **words, int argument)
 {
-    Story *self = story;
+    PodsStory *self = story;
 
     (void)words, (void)argument;
     if (is_desired(self->world))
@@ -482,7 +482,7 @@ then_not_processed(void *story, char **words, int argument)
 static void
 then_foreign(void *story, char **words, int argument)
 {
-    Story *self = story;
+    PodsStory *self = story;
     g_autofree char *events = world_events(self->world, world_key(self->world, KIND_POD, "p"));
 
     (void)words, (void)argument;
@@ -494,7 +494,7 @@ then_foreign(void *story, char **words, int argument)
 static void
 then_read_again(void *story, char **words, int argument)
 {
-    Story *self = story;
+    PodsStory *self = story;
     unsigned n = world_count(self->world, "GET PersistentVolume 404", NULL, NULL);
 
     then_not_processed(story, words, argument);
@@ -506,7 +506,7 @@ then_read_again(void *story, char **words, int argument)
 static void
 then_unattachable(void *story, char **words, int argument)
 {
-    Story *self = story;
+    PodsStory *self = story;
     const NodeVolume *volume = story_volume(self->world);
 
     (void)words, (void)argument;
@@ -517,7 +517,7 @@ then_unattachable(void *story, char **words, int argument)
 static void
 then_grows(void *story, char **words, int argument)
 {
-    Story *self = story;
+    PodsStory *self = story;
     const NodeVolume *volume = story_volume(self->world);
     gboolean grows = volume != NULL && volume->mounts != NULL &&
                      volume->mounts->state == MOUNT_DONE && volume_expansion_is_due(volume) &&
@@ -550,9 +550,9 @@ static const Phrase populator_then[] = {
 /* clang-format on */
 
 static void
-tell(Case *case_, const Phrase *steps, const Phrase *then)
+pods_tell(Case *case_, const Phrase *steps, const Phrase *then)
 {
-    Story self = {.self = case_, .old_bytes = GI(1), .new_bytes = GI(1)};
+    PodsStory self = {.self = case_, .old_bytes = GI(1), .new_bytes = GI(1)};
 
     story_tell(case_, "given", given, &self);
     story_tell(case_, "steps", steps, &self);
@@ -567,7 +567,7 @@ tell(Case *case_, const Phrase *steps, const Phrase *then)
 void
 story_kubelet_populator(Case *case_)
 {
-    tell(case_, populator_steps, populator_then);
+    pods_tell(case_, populator_steps, populator_then);
 }
 
 /* ---- The wait for volumes: steps ---- */
@@ -575,10 +575,10 @@ story_kubelet_populator(Case *case_)
 static void
 wait_for_mount(void *story, char **words, int argument)
 {
-    Story *self = story;
+    PodsStory *self = story;
 
     (void)words, (void)argument;
-    new_world(self);
+    pods_new_world(self);
     story_add_volume(self->world, self->is_block);
     if (self->group != NULL)
         story_annotate_volume(self->world, "pv.beta.kubernetes.io/gid", self->group);
@@ -593,11 +593,11 @@ wait_for_mount(void *story, char **words, int argument)
 static void
 wait_for_unmount(void *story, char **words, int argument)
 {
-    Story *self = story;
+    PodsStory *self = story;
     const char *title = case_string(self->self, "title");
 
     (void)words, (void)argument;
-    new_world(self);
+    pods_new_world(self);
     node_world_add_driver(self->world, TRUE, TRUE);
     story_add_volume(self->world, FALSE);
     node_world_start(self->world);
@@ -634,8 +634,8 @@ unattached(World *world, CsiModelledOptions *options)
 static void
 wait_for_pending_claim(void *story, char **words, int argument)
 {
-    Story *self = story;
-    WorldOptions options = {.only = &kubelet_class, .seed = 7, .driver = unattached};
+    PodsStory *self = story;
+    SidecarWorldOptions options = {.only = &kubelet_class, .seed = 7, .driver = unattached};
 
     (void)words, (void)argument;
     self->world = world_new(&options);
@@ -651,9 +651,9 @@ wait_for_pending_claim(void *story, char **words, int argument)
 
 /* The wait that begins next. */
 static void
-bind_claim(void *story, char **words, int argument)
+pods_bind_claim(void *story, char **words, int argument)
 {
-    Story *self = story;
+    PodsStory *self = story;
     if (self->world == NULL)
         wait_for_pending_claim(story, words, argument);
     const PodWorker *worker = node_world_kubelet(self->world)->workers->pdata[0];
@@ -676,7 +676,7 @@ static const Phrase manager_steps[] = {
     {"ask for extra groups",                                      story_nothing,          0},
     {"wait for unmount of all pods",                              wait_for_unmount,       0},
     {"wait for attach and mount, repeated every \\d+ ms",         wait_for_pending_claim, 0},
-    {"after a delay the claim phase becomes Bound",               bind_claim,             0},
+    {"after a delay the claim phase becomes Bound",               pods_bind_claim,             0},
     {NULL,                                                        NULL,                   0},
 };
 /* clang-format on */
@@ -686,7 +686,7 @@ static const Phrase manager_steps[] = {
 static void
 then_error(void *story, char **words, int argument)
 {
-    Story *self = story;
+    PodsStory *self = story;
 
     (void)argument;
     if (self->is_failed != (strcmp(words[1], "True") == 0))
@@ -696,7 +696,7 @@ then_error(void *story, char **words, int argument)
 static void
 then_n_mounted(void *story, char **words, int argument)
 {
-    Story *self = story;
+    PodsStory *self = story;
     const NodeVolume *volume = story_volume(self->world);
     unsigned n = 0;
 
@@ -711,7 +711,7 @@ then_n_mounted(void *story, char **words, int argument)
 static void
 then_in_use(void *story, char **words, int is_in_use)
 {
-    Story *self = story;
+    PodsStory *self = story;
     g_autofree char *in_use = node_world_in_use(self->world);
 
     (void)words;
@@ -722,7 +722,7 @@ then_in_use(void *story, char **words, int is_in_use)
 static void
 then_not_mounted(void *story, char **words, int argument)
 {
-    Story *self = story;
+    PodsStory *self = story;
 
     (void)words, (void)argument;
     if (self->n_published > 0)
@@ -732,7 +732,7 @@ then_not_mounted(void *story, char **words, int argument)
 static void
 then_waits_fail(void *story, char **words, int argument)
 {
-    Story *self = story;
+    PodsStory *self = story;
 
     (void)words, (void)argument;
     if (self->n_failed < 2)
@@ -742,7 +742,7 @@ then_waits_fail(void *story, char **words, int argument)
 static void
 then_later_succeeds(void *story, char **words, int argument)
 {
-    Story *self = story;
+    PodsStory *self = story;
 
     (void)argument;
     if (self->is_failed || self->waited > SECONDS(atoi(words[1])))
@@ -754,7 +754,7 @@ then_later_succeeds(void *story, char **words, int argument)
 static void
 then_groups(void *story, char **words, int argument)
 {
-    Story *self = story;
+    PodsStory *self = story;
 
     (void)argument;
     if (words[1][0] != '\0' || self->n_groups > 0 || self->n_published != 1)
@@ -783,5 +783,5 @@ story_kubelet_manager(Case *case_)
     if (pod != NULL && g_str_has_prefix(pod, "five volumes"))
         story_kubelet_failures(case_);
     else
-        tell(case_, manager_steps, manager_then);
+        pods_tell(case_, manager_steps, manager_then);
 }

@@ -19,7 +19,7 @@ typedef struct {
     uint64_t version;        /* its version there at first */
     uint64_t version_before; /* as the last one was offered; 0: none */
     unsigned n_faults;       /* of the last object that was offered */
-} Story;
+} PvControllerStory;
 
 static void
 set_provisioning(Case *self, const ProcessClass *class, void *process_options)
@@ -36,7 +36,7 @@ static const WorldOptions world_options = {
 };
 
 static PvController *
-begin(Story *self)
+pv_controller_begin(PvControllerStory *self)
 {
     if (!self->has_begun) {
         case_world_new(self->self, &world_options);
@@ -48,7 +48,7 @@ begin(Story *self)
 }
 
 static Object *
-make_object(Story *self, ObjectKind kind, const char *name, json_t *spec)
+make_object(PvControllerStory *self, ObjectKind kind, const char *name, json_t *spec)
 {
     json_t *manifest = json_pack("{s:{s:s}, s:o}", "metadata", "name", name, "spec", spec);
     Object *object = case_object(self->self, manifest, kind);
@@ -60,11 +60,11 @@ make_object(Story *self, ObjectKind kind, const char *name, json_t *spec)
 /* ---- No provisioning ---- */
 
 static void
-provision(void *story, char **words, int argument)
+pv_controller_provision(void *story, char **words, int argument)
 {
-    Story *self = story;
+    PvControllerStory *self = story;
     Case *case_ = self->self;
-    PvController *controller = begin(self);
+    PvController *controller = pv_controller_begin(self);
     json_t *manifest = json_pack("{s:{s:s}, s:s}", "metadata", "name", "gold", "provisioner",
                                  "vendor.example/driver");
 
@@ -84,7 +84,7 @@ provision(void *story, char **words, int argument)
 static void
 then_no_error(void *story, char **words, int argument)
 {
-    const Case *self = ((Story *)story)->self;
+    const Case *self = ((PvControllerStory *)story)->self;
 
     (void)words, (void)argument;
     if (!self->plan_over || self->plan_failed)
@@ -94,7 +94,7 @@ then_no_error(void *story, char **words, int argument)
 static void
 then_no_write(void *story, char **words, int argument)
 {
-    Case *self = ((Story *)story)->self;
+    Case *self = ((PvControllerStory *)story)->self;
 
     (void)words, (void)argument;
     if (self->changed->len > 0)
@@ -105,7 +105,7 @@ then_no_write(void *story, char **words, int argument)
 
 /* The API server takes small letters only: another name would be a fault, too. */
 static void
-set_name(Story *self, const char *name)
+set_name(PvControllerStory *self, const char *name)
 {
     g_autofree char *lower = g_ascii_strdown(name, -1);
 
@@ -122,11 +122,11 @@ give_name(void *story, char **words, int argument)
 static void
 give_object(void *story, char **words, int argument)
 {
-    Story *self = story;
+    PvControllerStory *self = story;
     Object *volume;
 
     (void)argument;
-    PvController *controller = begin(self);
+    PvController *controller = pv_controller_begin(self);
     set_name(self, words[1]);
     self->version = (uint64_t)atoi(words[2]);
     volume = make_object(self, KIND_VOLUME, self->name, json_object());
@@ -135,19 +135,24 @@ give_object(void *story, char **words, int argument)
 }
 
 static void
-count_fault(ApiParser *parser, const json_t *where, const char *message, const char *hint)
+pv_controller_count_fault(ApiParser *parser,
+                          const json_t *where,
+                          const char *message,
+                          const char *hint)
 {
     (void)where, (void)message, (void)hint;
-    ((Story *)parser->data)->n_faults++;
+    ((PvControllerStory *)parser->data)->n_faults++;
 }
 
 /* A version that cannot be read is a fault where objects come in. */
 static Object *
-read_volume(Story *self, const char *version)
+pv_controller_read_volume(PvControllerStory *self, const char *version)
 {
     g_autoptr(GString) path = g_string_new(NULL);
-    ApiParser parser = {
-        .objects = self->self->objects, .report = count_fault, .data = self, .path = path};
+    ApiParser parser = {.objects = self->self->objects,
+                        .report = pv_controller_count_fault,
+                        .data = self,
+                        .path = path};
     json_t *manifest = json_pack(
         "{s:s, s:s, s:{s:s, s:s}, s:{s:[s], s:{s:s}, s:{s:s}}}", "apiVersion", "v1", "kind",
         "PersistentVolume", "metadata", "name", self->name, "resourceVersion", version, "spec",
@@ -159,9 +164,9 @@ read_volume(Story *self, const char *version)
 }
 
 static const Object *
-cached(Story *self)
+cached(PvControllerStory *self)
 {
-    return pv_cache_get(pv_controller_cache(begin(self)),
+    return pv_cache_get(pv_controller_cache(pv_controller_begin(self)),
                         objects_key(self->self->objects, KIND_VOLUME, NULL, self->name));
 }
 
@@ -169,7 +174,7 @@ cached(Story *self)
 static void
 expect_version(void *story, char **words, int argument)
 {
-    Story *self = story;
+    PvControllerStory *self = story;
     uint64_t expected = g_ascii_strtoull(words[1], NULL, 10); /* "null": 0 */
 
     (void)argument;
@@ -180,7 +185,7 @@ expect_version(void *story, char **words, int argument)
 static void
 offer(void *story, char **words, int argument)
 {
-    Story *self = story;
+    PvControllerStory *self = story;
 
     (void)argument;
     if (self->name == NULL)
@@ -188,18 +193,18 @@ offer(void *story, char **words, int argument)
     const Object *before = cached(self);
     self->version_before = before == NULL ? 0 : before->resource_version;
     self->n_faults = 0;
-    g_autoptr(Object) object = read_volume(self, words[1]);
-    self->was_refused =
-        self->n_faults == 0 && pv_cache_is_newer(pv_controller_cache(begin(self)), object);
+    g_autoptr(Object) object = pv_controller_read_volume(self, words[1]);
+    self->was_refused = self->n_faults == 0 &&
+                        pv_cache_is_newer(pv_controller_cache(pv_controller_begin(self)), object);
     if (self->n_faults == 0)
-        pv_cache_store(pv_controller_cache(begin(self)), object);
+        pv_cache_store(pv_controller_cache(pv_controller_begin(self)), object);
 }
 
 /* Whether the last one offered was taken. */
 static void
 expect_taken(void *story, char **words, int argument)
 {
-    Story *self = story;
+    PvControllerStory *self = story;
     gboolean was_taken = self->n_faults == 0 && !self->was_refused;
 
     (void)argument;
@@ -210,7 +215,7 @@ expect_taken(void *story, char **words, int argument)
 static void
 then_fault(void *story, char **words, int argument)
 {
-    Story *self = story;
+    PvControllerStory *self = story;
 
     (void)words, (void)argument;
     if (self->n_faults == 0)
@@ -220,7 +225,7 @@ then_fault(void *story, char **words, int argument)
 static void
 then_kept(void *story, char **words, int argument)
 {
-    Story *self = story;
+    PvControllerStory *self = story;
     const Object *object = cached(self);
 
     (void)words, (void)argument;
@@ -235,7 +240,7 @@ static const Phrase phrases[] = {
     {"object: one volume (\\S+)",                       give_name,     0},
     {"version_in_cache: (null|\\d+)",                   expect_version, 0},
     {"each offer is stored exactly when \"stored\" is true", story_nothing, 0},
-    {"ask the controller to provision any claim",       provision,     0},
+    {"ask the controller to provision any claim",       pv_controller_provision,     0},
     {"returns at once without error",                   then_no_error, 0},
     {"nothing is written",                              then_no_write, 0},
     {"offered_version: (\\S+)",                         offer,         0},
@@ -249,7 +254,7 @@ static const Phrase phrases[] = {
 void
 story_pv_controller(Case *case_)
 {
-    Story self = {.self = case_};
+    PvControllerStory self = {.self = case_};
 
     story_tell(case_, "given", phrases, &self);
     story_tell(case_, "steps", phrases, &self);

@@ -19,17 +19,17 @@ typedef struct {
     World *world;
     unsigned n_tear_downs, n_set_ups; /* before the restart */
     GHashTable *staging;              /* name of a volume -> its path, both interned */
-} Story;
+} ReconstructStory;
 
 static unsigned
-n_tear_downs(const Story *self)
+n_tear_downs(const ReconstructStory *self)
 {
     return world_count(self->world, "NodeUnpublishVolume", NULL, NULL) +
            world_count(self->world, "NodeUnstageVolume", NULL, NULL);
 }
 
 static unsigned
-n_set_ups(const Story *self)
+n_set_ups(const ReconstructStory *self)
 {
     return world_count(self->world, "NodePublishVolume", NULL, NULL);
 }
@@ -37,7 +37,7 @@ n_set_ups(const Story *self)
 /* ---- What is given ---- */
 
 static gboolean
-is_desired_pod(const Story *self, const char *name)
+is_desired_pod(const ReconstructStory *self, const char *name)
 {
     const json_t *item;
     size_t i;
@@ -52,7 +52,7 @@ is_desired_pod(const Story *self, const char *name)
 static void
 give_failed(void *story, char **words, int argument)
 {
-    Story *self = story;
+    ReconstructStory *self = story;
 
     (void)argument;
     self->is_spoilt = TRUE;
@@ -63,14 +63,14 @@ static void
 give_leftover(void *story, char **words, int argument)
 {
     (void)words, (void)argument;
-    ((Story *)story)->is_wanted = TRUE;
+    ((ReconstructStory *)story)->is_wanted = TRUE;
 }
 
 /* Directories of one volume: "pod1/volumes/fake-plugin/pvc-abcdef". Nobody wants them. */
 static void
 give_disk(void *story, char **words, int argument)
 {
-    Story *self = story;
+    ReconstructStory *self = story;
     const json_t *item;
     size_t i;
 
@@ -90,7 +90,7 @@ give_disk(void *story, char **words, int argument)
 static void
 give_volumes(void *story, char **words, int argument)
 {
-    Story *self = story;
+    ReconstructStory *self = story;
 
     (void)words, (void)argument;
     self->n_volumes = (unsigned)json_array_size(case_get(self->self, "given.volumes"));
@@ -100,7 +100,7 @@ give_volumes(void *story, char **words, int argument)
 static void
 give_set_up(void *story, char **words, int argument)
 {
-    Story *self = story;
+    ReconstructStory *self = story;
 
     (void)argument;
     self->block = strstr(words[1], "block map") != NULL;
@@ -126,7 +126,7 @@ static const char *const volume_names[] = {"v", "w", "x"};
 static const char *const pod_names[] = {"p", "q", "r"};
 
 static void
-run_pods(Story *self)
+run_pods(ReconstructStory *self)
 {
     unsigned n = MAX(MIN(MAX(self->n_pods, self->n_volumes), G_N_ELEMENTS(pod_names)), 1);
 
@@ -150,7 +150,7 @@ run_pods(Story *self)
 
 /* As if a plugin that this kubelet does not have had made the directory. */
 static void
-lose_plugin(Story *self, const KubeletDisk *disk)
+lose_plugin(ReconstructStory *self, const KubeletDisk *disk)
 {
     for (unsigned i = 0; i < disk->directories->len; i++) {
         VolumeDirectory *directory = disk->directories->pdata[i];
@@ -174,7 +174,7 @@ list_first(Object *node, const void *name)
 }
 
 static void
-crash(Story *self)
+crash(ReconstructStory *self)
 {
     void **disk = node_world_kubelet(self->world)->base.disk;
 
@@ -191,7 +191,7 @@ crash(Story *self)
 }
 
 static void
-note_paths(const Story *self)
+note_paths(const ReconstructStory *self)
 {
     const GPtrArray *volumes = node_world_kubelet(self->world)->volumes;
 
@@ -214,8 +214,8 @@ reconstruct(void *story, char **words, int at_once)
 {
     const CsiModelledError failure = {
         .method = CSI_NODE_PUBLISH_VOLUME, .code = CSI_INTERNAL, .probability = 1};
-    Story *self = story;
-    WorldOptions options = {.only = &kubelet_class, .seed = 7};
+    ReconstructStory *self = story;
+    SidecarWorldOptions options = {.only = &kubelet_class, .seed = 7};
 
     (void)words;
     self->world = world_new(&options);
@@ -247,7 +247,7 @@ static const Phrase steps[] = {
 /* ---- Then ---- */
 
 static const NodeVolume *
-only_volume(const Story *self)
+only_volume(const ReconstructStory *self)
 {
     const NodeVolume *volume = story_volume(self->world);
 
@@ -259,7 +259,7 @@ only_volume(const Story *self)
 static void
 then_unmounts(void *story, char **words, int argument)
 {
-    Story *self = story;
+    ReconstructStory *self = story;
 
     (void)argument;
     story_expect_count(self->self, "unmounts", node_world_kubelet(self->world)->n_cleaned_up,
@@ -269,7 +269,7 @@ then_unmounts(void *story, char **words, int argument)
 static void
 then_uncertain(void *story, char **words, int argument)
 {
-    Story *self = story;
+    ReconstructStory *self = story;
     const NodeVolume *volume = only_volume(self);
 
     (void)words, (void)argument;
@@ -283,7 +283,7 @@ then_uncertain(void *story, char **words, int argument)
 static void
 then_certain(void *story, char **words, int argument)
 {
-    Story *self = story;
+    ReconstructStory *self = story;
     const NodeVolume *volume = only_volume(self);
 
     (void)words, (void)argument;
@@ -294,7 +294,7 @@ then_certain(void *story, char **words, int argument)
 static void
 then_n_mounts(void *story, char **words, int state)
 {
-    Story *self = story;
+    ReconstructStory *self = story;
     const GPtrArray *volumes = node_world_kubelet(self->world)->volumes;
     unsigned n = 0;
 
@@ -309,7 +309,7 @@ then_n_mounts(void *story, char **words, int state)
 static void
 then_rebuilt(void *story, char **words, int argument)
 {
-    Story *self = story;
+    ReconstructStory *self = story;
     const NodeVolume *volume = only_volume(self);
     unsigned n = 0;
 
@@ -327,7 +327,7 @@ then_rebuilt(void *story, char **words, int argument)
 static void
 then_asks_node(void *story, char **words, int argument)
 {
-    Story *self = story;
+    ReconstructStory *self = story;
     const NodeVolume *volume = only_volume(self);
 
     (void)words, (void)argument;
@@ -339,7 +339,7 @@ then_asks_node(void *story, char **words, int argument)
 static void
 then_nothing_known(void *story, char **words, int argument)
 {
-    Story *self = story;
+    ReconstructStory *self = story;
 
     (void)words, (void)argument;
     if (node_world_kubelet(self->world)->volumes->len > 0)
@@ -349,7 +349,7 @@ then_nothing_known(void *story, char **words, int argument)
 static void
 then_failed(void *story, char **words, int argument)
 {
-    Story *self = story;
+    ReconstructStory *self = story;
     const GPtrArray *disk = reconstruct_disk(node_world_kubelet(self->world));
     unsigned n = 0;
 
@@ -364,7 +364,7 @@ then_failed(void *story, char **words, int argument)
 static void
 then_attachable(void *story, char **words, int expected)
 {
-    Story *self = story;
+    ReconstructStory *self = story;
     const char *name = volume_names[MIN(atoi(words[1]), (int)G_N_ELEMENTS(volume_names)) - 1];
     g_autofree char *unique = g_strconcat("kubernetes.io/csi/" WORLD_DRIVER "^", name, NULL);
     const NodeVolume *volume =
@@ -381,7 +381,7 @@ then_attachable(void *story, char **words, int expected)
 static void
 then_paths_kept(void *story, char **words, int argument)
 {
-    Story *self = story;
+    ReconstructStory *self = story;
     const GPtrArray *volumes = node_world_kubelet(self->world)->volumes;
 
     (void)words, (void)argument;
@@ -395,7 +395,7 @@ then_paths_kept(void *story, char **words, int argument)
 static void
 then_no_tear_down(void *story, char **words, int argument)
 {
-    Story *self = story;
+    ReconstructStory *self = story;
     unsigned n = n_tear_downs(self) - self->n_tear_downs;
 
     (void)words, (void)argument;
@@ -406,7 +406,7 @@ then_no_tear_down(void *story, char **words, int argument)
 static void
 then_set_ups(void *story, char **words, int argument)
 {
-    Story *self = story;
+    ReconstructStory *self = story;
 
     (void)argument;
     story_expect_count(self->self, "set-ups", n_set_ups(self) - self->n_set_ups, words[1]);
@@ -436,7 +436,7 @@ static const Phrase then[] = {
 void
 story_kubelet_reconstruct(Case *case_)
 {
-    Story self = {.self = case_, .staging = g_hash_table_new(NULL, NULL)};
+    ReconstructStory self = {.self = case_, .staging = g_hash_table_new(NULL, NULL)};
 
     story_tell(case_, "given", given, &self);
     story_tell(case_, "steps", steps, &self);

@@ -21,7 +21,7 @@
 typedef struct {
     char *top, *state, *outside;
     LoopLedger *ledger;
-} Place;
+} LedgerPlace;
 
 static char *
 below(const char *folder, const char *path)
@@ -32,7 +32,7 @@ below(const char *folder, const char *path)
 /* A state folder with folders a/b/c, and another folder with the same, in which each has a canary.
  */
 static void
-place_enter(Place *self)
+place_enter(LedgerPlace *self)
 {
     static const char *const folders[] = {"", "a", "a/b", "a/b/c"};
 
@@ -60,7 +60,7 @@ remove_all(const char *folder)
 }
 
 static void
-place_leave(Place *self)
+place_leave(LedgerPlace *self)
 {
     loop_ledger_free(self->ledger);
     remove_all(self->top);
@@ -71,7 +71,7 @@ place_leave(Place *self)
 
 /* Puts a link to the outside in the place of the folder at @depth of "a/b/c". */
 static void
-put_link(const Place *self, unsigned depth)
+put_link(const LedgerPlace *self, unsigned depth)
 {
     static const char *const folders[N_DEPTHS] = {"a", "a/b", "a/b/c", "a/b/c/d"};
     g_autofree char *link = below(self->state, folders[depth]);
@@ -88,7 +88,7 @@ links_at_every_depth_are_not_followed(void **state)
 
     (void)state;
     for (unsigned depth = 0; depth < N_DEPTHS; depth++) {
-        Place place;
+        LedgerPlace place;
         place_enter(&place);
         put_link(&place, depth);
         const char *real = depth < 3 ? ways[depth] : "a/b/c";
@@ -116,7 +116,7 @@ links_at_every_depth_are_not_followed(void **state)
 static void
 a_folder_that_others_may_write_to_is_left_alone(void **state)
 {
-    Place place;
+    LedgerPlace place;
 
     (void)state;
     place_enter(&place);
@@ -161,7 +161,7 @@ lines_that_no_ledger_has(void **state)
         {"rm -rf /",             FALSE},
         {"+ file vol+ file a/b", TRUE }, /* a name may look so */
     };
-    Place place;
+    LedgerPlace place;
 
     (void)state;
     place_enter(&place);
@@ -190,7 +190,7 @@ static void
 cleaning_tells_and_leaves_what_is_outside(void **state)
 {
     g_autoptr(GString) said = g_string_new(NULL);
-    Place place;
+    LedgerPlace place;
 
     (void)state;
     place_enter(&place);
@@ -221,7 +221,7 @@ a_ledger_that_is_no_file_is_refused(void **state)
 
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(targets); i++) {
-        Place place;
+        LedgerPlace place;
         place_enter(&place);
         g_autofree char *ledger = below(place.state, "ledger");
         g_autoptr(GError) error = NULL;

@@ -95,12 +95,12 @@ typedef struct {
     GThread *thread;
     int stop;
     int n_rounds;
-} Writer;
+} LifeWriter;
 
 static void *
 write_on(void *data)
 {
-    Writer *writer = data;
+    LifeWriter *writer = data;
 
     while (!g_atomic_int_get(&writer->stop)) {
         g_atomic_int_inc(&writer->n_rounds);
@@ -110,10 +110,10 @@ write_on(void *data)
     return NULL;
 }
 
-static Writer *
+static LifeWriter *
 writer_start(const char *path)
 {
-    Writer *writer = g_new0(Writer, 1);
+    LifeWriter *writer = g_new0(LifeWriter, 1);
 
     writer->path = path;
     writer->thread = g_thread_new("writer", write_on, writer);
@@ -123,7 +123,7 @@ writer_start(const char *path)
 }
 
 static void
-writer_end(Writer *writer)
+writer_end(LifeWriter *writer)
 {
     g_atomic_int_set(&writer->stop, 1);
     g_thread_join(writer->thread);
@@ -159,7 +159,7 @@ grows_under_writes(void **state)
     data_write(file, 1, BLOCKS);
     caller_do(&caller, CSI_NODE_GET_VOLUME_STATS, id, CSI_OK);
     int64_t total = caller.answer.response.total_bytes;
-    Writer *writer = writer_start(busy);
+    LifeWriter *writer = writer_start(busy);
     if (loop_can_grow_online(type)) {
         caller_expand(&caller, id, after, CSI_OK);
         assert_true(caller.answer.response.node_expansion_required);
@@ -279,12 +279,12 @@ typedef struct {
     Caller caller;
     GThread *thread;
     unsigned number;
-} Pod;
+} LifePod;
 
 static void *
-live(void *data)
+life_live(void *data)
 {
-    Pod *pod = data;
+    LifePod *pod = data;
     g_autofree char *name = g_strdup_printf("v%u", pod->number);
     const char *id = caller_create(&pod->caller, name, 16 * MIB, CSI_OK);
 
@@ -301,15 +301,15 @@ twenty_pods(void)
 {
     Machine machine;
     Caller caller;
-    Pod pods[20];
+    LifePod pods[20];
 
     machine_enter(&machine);
     g_autofree char *folder = machine_path(&machine, "state");
     caller_open(&caller, &(LoopOptions){.state_dir = folder});
     for (unsigned i = 0; i < G_N_ELEMENTS(pods); i++) {
-        pods[i] = (Pod){.caller = caller, .number = i};
+        pods[i] = (LifePod){.caller = caller, .number = i};
         pods[i].caller.strings = strings_new();
-        pods[i].thread = g_thread_new("pod", live, &pods[i]);
+        pods[i].thread = g_thread_new("pod", life_live, &pods[i]);
     }
     for (unsigned i = 0; i < G_N_ELEMENTS(pods); i++)
         g_thread_join(pods[i].thread);

@@ -17,9 +17,9 @@ typedef struct {
     int64_t bytes;
     unsigned n_skipped; /* group snapshots, modification */
     const char *tool;   /* without it the row is skipped */
-} Row;
+} SanityRow;
 
-static const Row rows[] = {
+static const SanityRow rows[] = {
     {"SAN ext4",  NULL,  CSI_ACCESS_MOUNT, 16 * MIB,  14, "mkfs.ext4"},
     {"SAN xfs",   "xfs", CSI_ACCESS_MOUNT, 320 * MIB, 15, "mkfs.xfs" },
     {"SAN block", NULL,  CSI_ACCESS_BLOCK, 16 * MIB,  14, "true"     },
@@ -32,12 +32,12 @@ typedef struct {
     LoopDriver *driver;
     CsiResponse *answer;
     gboolean is_answered;
-} World;
+} SanityWorld;
 
 static void
-answered(void *data, const CsiResponse *response)
+sanity_answered(void *data, const CsiResponse *response)
 {
-    World *self = data;
+    SanityWorld *self = data;
 
     self->answer = csi_response_copy(sim_memory(self->sim), response);
     self->is_answered = TRUE;
@@ -46,11 +46,11 @@ answered(void *data, const CsiResponse *response)
 static const CsiResponse *
 call_and_wait(void *data, const CsiRequest *request)
 {
-    World *self = data;
+    SanityWorld *self = data;
 
     csi_response_free(sim_memory(self->sim), self->answer);
     self->is_answered = FALSE;
-    csi_driver_call(loop_driver_base(self->driver), request, answered, self);
+    csi_driver_call(loop_driver_base(self->driver), request, sanity_answered, self);
     while (!self->is_answered)
         assert_true(sim_step(self->sim));
     return self->answer;
@@ -59,14 +59,14 @@ call_and_wait(void *data, const CsiRequest *request)
 static gboolean
 path_exists(void *data, const char *path)
 {
-    World *self = data;
+    SanityWorld *self = data;
     g_autofree char *full = loop_backend_node_path(self->backend, "n1", path);
 
     return g_file_test(full, G_FILE_TEST_EXISTS);
 }
 
 static void
-world_open(World *self, const Row *row, const char *folder)
+world_open(SanityWorld *self, const SanityRow *row, const char *folder)
 {
     const SimOptions sim_options = {.seed = 1};
     const LoopDriverOptions options = {.name = "loop.kvolsim.io"};
@@ -74,7 +74,7 @@ world_open(World *self, const Row *row, const char *folder)
         .state_dir = folder, .attach_limit = 12, .default_type = row->fs_type};
     g_autoptr(GError) error = NULL;
 
-    *self = (World){.sim = sim_new(&sim_options), .strings = strings_new()};
+    *self = (SanityWorld){.sim = sim_new(&sim_options), .strings = strings_new()};
     self->backend = loop_backend_open(&loop_options, &error);
     if (self->backend == NULL)
         fail_msg("%s", error->message);
@@ -83,7 +83,7 @@ world_open(World *self, const Row *row, const char *folder)
 }
 
 static void
-world_close(World *self)
+world_close(SanityWorld *self)
 {
     csi_response_free(sim_memory(self->sim), self->answer);
     csi_driver_free(loop_driver_base(self->driver));
@@ -95,9 +95,9 @@ world_close(World *self)
 static void
 is_sane(void **state)
 {
-    const Row *row = *state;
+    const SanityRow *row = *state;
     Machine machine;
-    World world;
+    SanityWorld world;
     unsigned n_skipped = 0;
     g_autofree char *command = g_strdup_printf("/usr/sbin/%s", row->tool);
 

@@ -78,14 +78,14 @@ story_parse_mode(const char *text)
 }
 
 const char *
-story_intern(Story *self, const char *text)
+story_intern(DriverStory *self, const char *text)
 {
     return text == NULL || strcmp(text, "-") == 0 ? NULL : strings_intern(self->strings, text);
 }
 
 /* "k:v" as a map that the story keeps. */
 const StringMap *
-story_pair_map(Story *self, const char *key, const char *value)
+story_pair_map(DriverStory *self, const char *key, const char *value)
 {
     StringPair pair = {strings_intern(self->strings, key), strings_intern(self->strings, value)};
     StringMap *map = string_map_new(&pair, 1);
@@ -95,7 +95,7 @@ story_pair_map(Story *self, const char *key, const char *value)
 }
 
 const StringMap *
-story_parse_pair(Story *self, const char *text)
+story_parse_pair(DriverStory *self, const char *text)
 {
     g_auto(GStrv) parts = g_strsplit(text, ":", 2);
 
@@ -104,7 +104,7 @@ story_parse_pair(Story *self, const char *text)
 
 /* "a": zone a; "a+linux": also the operating system; "+linux": that alone */
 const StringMap *
-story_zone_map(Story *self, const char *place)
+story_zone_map(DriverStory *self, const char *place)
 {
     g_auto(GStrv) values = g_strsplit(place, "+", 2);
     StringPair pairs[2];
@@ -124,14 +124,14 @@ story_zone_map(Story *self, const char *place)
 /* Options */
 
 static SimDist *
-keep_dist(Story *self, SimDist *dist)
+keep_dist(DriverStory *self, SimDist *dist)
 {
     g_ptr_array_add(self->dists, dist);
     return dist;
 }
 
 static void
-option_latency(Story *self, CsiModelledOptions *options, const char *value)
+option_latency(DriverStory *self, CsiModelledOptions *options, const char *value)
 {
     g_auto(GStrv) parts = g_strsplit(value, ":", 3); /* METHOD:TIME, or METHOD:LOW:HIGH, uniform */
     CsiLatency latency;
@@ -145,7 +145,7 @@ option_latency(Story *self, CsiModelledOptions *options, const char *value)
 
 /* METHOD:EXPONENT, METHOD:EXPONENT:UNDISTURBED */
 static void
-option_slowdown(Story *self, CsiModelledOptions *options, const char *value)
+option_slowdown(DriverStory *self, CsiModelledOptions *options, const char *value)
 {
     g_auto(GStrv) parts = g_strsplit(value, ":", 3);
     CsiLatency latency;
@@ -160,7 +160,7 @@ option_slowdown(Story *self, CsiModelledOptions *options, const char *value)
 /* METHOD:CODE[:word=value…], words: count, probability, volume (per volume), zone, node, from,
  * until, effect, latency */
 static void
-option_error(Story *self, CsiModelledOptions *options, const char *value)
+option_error(DriverStory *self, CsiModelledOptions *options, const char *value)
 {
     g_auto(GStrv) parts = g_strsplit(value, ":", -1);
     CsiModelledError error = {
@@ -198,7 +198,7 @@ option_error(Story *self, CsiModelledOptions *options, const char *value)
 
 /* [METHOD,…:]word=value…, words: concurrent, qps, burst, node, changes, within */
 static void
-option_limit(Story *self, CsiModelledOptions *options, const char *value)
+option_limit(DriverStory *self, CsiModelledOptions *options, const char *value)
 {
     g_auto(GStrv) parts = g_strsplit(value, ":", -1);
     CsiModelledLimit limit = {.burst = 1};
@@ -228,7 +228,7 @@ option_limit(Story *self, CsiModelledOptions *options, const char *value)
 
 /* ZONE:SIZE; zone "-": everywhere */
 static void
-option_pool(Story *self, CsiModelledOptions *options, const char *value)
+option_pool(DriverStory *self, CsiModelledOptions *options, const char *value)
 {
     g_auto(GStrv) parts = g_strsplit(value, ":", 2);
     CsiModelledPool pool = {.bytes = story_parse_size(parts[1])};
@@ -240,7 +240,7 @@ option_pool(Story *self, CsiModelledOptions *options, const char *value)
 }
 
 static void
-option_lock(Story *self, CsiModelledOptions *options, const char *value)
+option_lock(DriverStory *self, CsiModelledOptions *options, const char *value)
 {
     (void)self;
     options->lock = strcmp(value, "none") == 0   ? CSI_LOCK_NONE
@@ -249,7 +249,7 @@ option_lock(Story *self, CsiModelledOptions *options, const char *value)
 }
 
 static void
-option_mutable(Story *self, CsiModelledOptions *options, const char *value)
+option_mutable(DriverStory *self, CsiModelledOptions *options, const char *value)
 {
     const char *key = strings_intern(self->strings, value);
 
@@ -258,7 +258,7 @@ option_mutable(Story *self, CsiModelledOptions *options, const char *value)
 }
 
 static void
-option_keys(Story *self, CsiModelledOptions *options, const char *value)
+option_keys(DriverStory *self, CsiModelledOptions *options, const char *value)
 {
     const char *key = strings_intern(self->strings, value);
 
@@ -267,7 +267,7 @@ option_keys(Story *self, CsiModelledOptions *options, const char *value)
 
 /* START:STEP:EVERY:FILE */
 static void
-option_usage(Story *self, CsiModelledOptions *options, const char *value)
+option_usage(DriverStory *self, CsiModelledOptions *options, const char *value)
 {
     g_auto(GStrv) parts = g_strsplit(value, ":", 4);
 
@@ -360,7 +360,7 @@ option_flag(CsiModelledOptions *options, const char *word)
 
 static const struct {
     const char *key;
-    void (*set)(Story *self, CsiModelledOptions *options, const char *value);
+    void (*set)(DriverStory *self, CsiModelledOptions *options, const char *value);
 } value_words[] = {
     {"latency",  option_latency },
     {"slowdown", option_slowdown},
@@ -374,7 +374,7 @@ static const struct {
 };
 
 void
-story_apply_option(Story *self, CsiModelledOptions *options, const char *word)
+story_apply_option(DriverStory *self, CsiModelledOptions *options, const char *word)
 {
     g_auto(GStrv) parts = g_strsplit(word, "=", 2);
 

@@ -4,14 +4,14 @@
 #include "story.h"
 
 typedef struct {
-    Story *story;
+    DriverStory *story;
     char *step;
     CsiCode expected;
     SimTime started_at;
     gboolean done;
 } StoryCall;
 
-struct Story {
+struct DriverStory {
     Sim *sim;
     Strings *strings;
     CsiModelledDriver *driver;
@@ -39,8 +39,8 @@ int story_parse_int(const char *text);
 CsiCode story_parse_code(const char *text);
 CsiMethod story_parse_method(const char *text);
 CsiAccessMode story_parse_mode(const char *text);
-const char *story_intern(Story *self, const char *text);
-const StringMap *story_pair_map(Story *self, const char *key, const char *value);
-const StringMap *story_parse_pair(Story *self, const char *text);
-const StringMap *story_zone_map(Story *self, const char *zone);
-void story_apply_option(Story *self, CsiModelledOptions *options, const char *word);
+const char *story_intern(DriverStory *self, const char *text);
+const StringMap *story_pair_map(DriverStory *self, const char *key, const char *value);
+const StringMap *story_parse_pair(DriverStory *self, const char *text);
+const StringMap *story_zone_map(DriverStory *self, const char *zone);
+void story_apply_option(DriverStory *self, CsiModelledOptions *options, const char *word);

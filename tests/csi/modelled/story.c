@@ -34,10 +34,10 @@ map_free(void *data)
     string_map_unref(data);
 }
 
-Story *
+DriverStory *
 story_new(const char *options)
 {
-    Story *self = g_new0(Story, 1);
+    DriverStory *self = g_new0(DriverStory, 1);
     CsiModelledOptions driver_options;
     g_autoptr(GError) error = NULL;
     g_auto(GStrv) words = g_strsplit(options, " ", -1);
@@ -77,7 +77,7 @@ story_new(const char *options)
 }
 
 void
-story_free(Story *self)
+story_free(DriverStory *self)
 {
     if (self == NULL)
         return;
@@ -96,19 +96,19 @@ story_free(Story *self)
 }
 
 CsiModelledDriver *
-story_driver(Story *self)
+story_driver(DriverStory *self)
 {
     return self->driver;
 }
 
 Sim *
-story_sim(Story *self)
+story_sim(DriverStory *self)
 {
     return self->sim;
 }
 
 Strings *
-story_strings(Story *self)
+story_strings(DriverStory *self)
 {
     return self->strings;
 }
@@ -119,7 +119,7 @@ static void
 replied(void *data, const CsiResponse *response)
 {
     StoryCall *call = data;
-    Story *self = call->story;
+    DriverStory *self = call->story;
 
     call->done = TRUE;
     self->step = call->step;
@@ -133,7 +133,7 @@ replied(void *data, const CsiResponse *response)
 }
 
 static void
-join(Story *self)
+join(DriverStory *self)
 {
     for (unsigned i = 0; i < self->calls->len; i++) {
         StoryCall *call = g_ptr_array_index(self->calls, i);
@@ -208,7 +208,7 @@ static const struct {
 /* clang-format on */
 
 static unsigned
-parse_zones(Story *self, const char *text, const StringMap **maps)
+parse_zones(DriverStory *self, const char *text, const StringMap **maps)
 {
     g_auto(GStrv) zones = g_strsplit(text, ",", MAPS_MAX);
     unsigned n = g_strv_length(zones);
@@ -219,7 +219,7 @@ parse_zones(Story *self, const char *text, const StringMap **maps)
 }
 
 static void
-draft_source(Story *self, CsiRequest *request, const char *text)
+draft_source(DriverStory *self, CsiRequest *request, const char *text)
 {
     g_auto(GStrv) parts = g_strsplit(text, ":", 2);
 
@@ -229,7 +229,7 @@ draft_source(Story *self, CsiRequest *request, const char *text)
 }
 
 static void
-draft_flag(Story *self, Draft *draft, const char *word)
+draft_flag(DriverStory *self, Draft *draft, const char *word)
 {
     if (strcmp(word, "block") == 0)
         draft->capability.type = CSI_ACCESS_BLOCK;
@@ -245,7 +245,7 @@ draft_flag(Story *self, Draft *draft, const char *word)
 }
 
 static void
-draft_word(Story *self, Draft *draft, const char *key, const char *value)
+draft_word(DriverStory *self, Draft *draft, const char *key, const char *value)
 {
     CsiRequest *request = &draft->request;
 
@@ -298,7 +298,7 @@ next_argument(char **words, unsigned *i)
 
 /* Returns: (borrowed): NULL: there is no such argument */
 static const StringList *
-next_list(Story *self, char **words, unsigned *i)
+next_list(DriverStory *self, char **words, unsigned *i)
 {
     const char *text = next_argument(words, i);
     g_auto(GStrv) items = g_strsplit(text == NULL ? "" : text, ",", -1);
@@ -318,7 +318,7 @@ next_list(Story *self, char **words, unsigned *i)
 }
 
 static void
-draft_arguments(Story *self, Draft *draft, unsigned takes, char **words, unsigned *i)
+draft_arguments(DriverStory *self, Draft *draft, unsigned takes, char **words, unsigned *i)
 {
     CsiRequest *request = &draft->request;
 
@@ -356,7 +356,7 @@ draft_arguments(Story *self, Draft *draft, unsigned takes, char **words, unsigne
 }
 
 static CsiCode
-draft_words(Story *self, Draft *draft, char **words, unsigned i)
+draft_words(DriverStory *self, Draft *draft, char **words, unsigned i)
 {
     CsiCode expected = CSI_OK;
 
@@ -373,7 +373,7 @@ draft_words(Story *self, Draft *draft, char **words, unsigned i)
 }
 
 static gboolean
-tell_call(Story *self, const char *verb, char **words)
+tell_call(DriverStory *self, const char *verb, char **words)
 {
     gboolean in_background = verb[0] == '&';
     unsigned row = 0;
@@ -402,21 +402,21 @@ tell_call(Story *self, const char *verb, char **words)
 /* Checks */
 
 static void
-expect_number(Story *self, int64_t is, int64_t expected)
+expect_number(DriverStory *self, int64_t is, int64_t expected)
 {
     if (is != expected)
         STORY_FAIL(self, "is %" G_GINT64_FORMAT ", expected %" G_GINT64_FORMAT, is, expected);
 }
 
 static void
-expect_text(Story *self, const char *is, const char *expected)
+story_expect_text(DriverStory *self, const char *is, const char *expected)
 {
     if (g_strcmp0(is, strcmp(expected, "-") == 0 ? NULL : expected) != 0)
         STORY_FAIL(self, "is %s, expected %s", is != NULL ? is : "nothing", expected);
 }
 
 static gboolean
-check_answer(Story *self, const char *verb, char **words)
+check_answer(DriverStory *self, const char *verb, char **words)
 {
     const CsiResponse *last = self->last;
 
@@ -425,19 +425,19 @@ check_answer(Story *self, const char *verb, char **words)
     if (strcmp(verb, "size") == 0)
         expect_number(self, last->capacity_bytes, story_parse_size(words[1]));
     else if (strcmp(verb, "id") == 0)
-        expect_text(self, last->volume_id, words[1]);
+        story_expect_text(self, last->volume_id, words[1]);
     else if (strcmp(verb, "took") == 0)
         expect_number(self, self->last_took, story_parse_time(words[1]));
     else if (strcmp(verb, "entries") == 0)
         expect_number(self, last->n_entries, story_parse_int(words[1]));
     else if (strcmp(verb, "next") == 0)
-        expect_text(self, last->next_token, words[1]);
+        story_expect_text(self, last->next_token, words[1]);
     else if (strcmp(verb, "in") == 0)
-        expect_text(self,
-                    last->n_accessible_topology == 0
-                        ? NULL
-                        : string_map_get(last->accessible_topology[0], "zone"),
-                    words[1]);
+        story_expect_text(self,
+                          last->n_accessible_topology == 0
+                              ? NULL
+                              : string_map_get(last->accessible_topology[0], "zone"),
+                          words[1]);
     else if (strcmp(verb, "available") == 0)
         expect_number(self, last->available_bytes, story_parse_size(words[1]));
     else if (strcmp(verb, "total") == 0)
@@ -457,14 +457,14 @@ check_answer(Story *self, const char *verb, char **words)
     else if (strcmp(verb, "max-volumes") == 0)
         expect_number(self, last->max_volumes_per_node, story_parse_int(words[1]));
     else if (strcmp(verb, "source") == 0)
-        expect_text(self, last->source_id, words[1]);
+        story_expect_text(self, last->source_id, words[1]);
     else
         return FALSE;
     return TRUE;
 }
 
 static gboolean
-check_back_end(Story *self, const char *verb, char **words)
+check_back_end(DriverStory *self, const char *verb, char **words)
 {
     CsiModelledDriver *driver = self->driver;
     const char *a = words[1];
@@ -495,7 +495,7 @@ check_back_end(Story *self, const char *verb, char **words)
 }
 
 static void
-nothing(Sim *sim, void *data)
+modelled_story_nothing(Sim *sim, void *data)
 {
     (void)sim;
     (void)data;
@@ -503,21 +503,21 @@ nothing(Sim *sim, void *data)
 
 /* The clock stops at the last event: so there is one. */
 static void
-run_until(Story *self, SimTime end)
+story_run_until(DriverStory *self, SimTime end)
 {
-    static const SimEventType event = {.name = "story/until", .fire = nothing};
+    static const SimEventType event = {.name = "story/until", .fire = modelled_story_nothing};
 
     sim_at(self->sim, end, &event, NULL, 0);
     sim_run_until(self->sim, end);
 }
 
 static gboolean
-tell_other(Story *self, const char *verb, char **words)
+tell_other(DriverStory *self, const char *verb, char **words)
 {
     if (strcmp(verb, "join") == 0)
         join(self);
     else if (strcmp(verb, "until") == 0)
-        run_until(self, story_parse_time(words[1]));
+        story_run_until(self, story_parse_time(words[1]));
     else if (strcmp(verb, "reboot") == 0)
         csi_modelled_driver_reboot_node(self->driver, story_intern(self, words[1]));
     else if (strcmp(verb, "abnormal") == 0)
@@ -550,7 +550,7 @@ split_words(const char *step)
 }
 
 void
-story_tell(Story *self, const char *title, const char *steps)
+story_tell(DriverStory *self, const char *title, const char *steps)
 {
     g_auto(GStrv) list = g_strsplit(steps, ";", -1);
 

@@ -33,14 +33,14 @@
  * SIZE, written SIZE, inodes N (used). Checks of the back end: volumes N, snapshots-left N,
  * published NODE N, used SIZE, staged ID NODE 0|1, targets ID NODE N. Others: join, until TIME
  * (virtual), fail METHOD CODE [COUNT], remove-node NODE, reboot NODE, abnormal ID. */
-typedef struct Story Story;
+typedef struct DriverStory DriverStory;
 
 /* @options: words that change the driver: see story-options.c. */
-Story *story_new(const char *options);
-void story_free(Story *self);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(Story, story_free)
-CsiModelledDriver *story_driver(Story *self);
-Sim *story_sim(Story *self);
-Strings *story_strings(Story *self);
+DriverStory *story_new(const char *options);
+void story_free(DriverStory *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DriverStory, story_free)
+CsiModelledDriver *story_driver(DriverStory *self);
+Sim *story_sim(DriverStory *self);
+Strings *story_strings(DriverStory *self);
 /* Fails the test, naming @title and the step, at the first surprise. */
-void story_tell(Story *self, const char *title, const char *steps);
+void story_tell(DriverStory *self, const char *title, const char *steps);

@@ -11,12 +11,12 @@
 
 typedef struct {
     const char *name, *options, *steps;
-} StoryCase;
+} DriverStoryCase;
 
 #define FOUR_CREATES "&create a; &create b; &create c; create d; "
 
 /* clang-format off */
-static const StoryCase cases[] = {
+static const DriverStoryCase cases[] = {
     /* Latency */
     {"a call takes its latency", "latency=CreateVolume:1s", "create v; took 1s; delete v; took 0s"},
     {"a repeat takes as long", "latency=CreateVolume:1s", "create v; create v; took 1s"},
@@ -101,17 +101,18 @@ static const StoryCase cases[] = {
 /* clang-format on */
 
 static void
-holds(void **state)
+driver_holds(void **state)
 {
-    const StoryCase *story_case = *state;
-    g_autoptr(Story) story = story_new(story_case->options);
+    const DriverStoryCase *story_case = *state;
+    g_autoptr(DriverStory) story = story_new(story_case->options);
 
     story_tell(story, story_case->name, story_case->steps);
 }
 
 /* The calls that an observer saw: "CreateVolume v 0s-1s OK" and so on. */
 static void
-add_line(GString *log, const char *moment, const CsiCallRecord *record, CsiCode code, SimTime at)
+driver_add_line(
+    GString *log, const char *moment, const CsiCallRecord *record, CsiCode code, SimTime at)
 {
     char buffer[SIM_TIME_BUFFER];
     const CsiRequest *request = record->request;
@@ -124,23 +125,23 @@ add_line(GString *log, const char *moment, const CsiCallRecord *record, CsiCode 
 static void
 note_start(void *log, const CsiCallRecord *record)
 {
-    add_line(log, "start", record, CSI_OK, record->started_at);
+    driver_add_line(log, "start", record, CSI_OK, record->started_at);
 }
 
 static void
 note_answer(void *log, const CsiCallRecord *record)
 {
-    add_line(log, "answer", record, record->answer, record->answered_at);
+    driver_add_line(log, "answer", record, record->answer, record->answered_at);
 }
 
 static void
 note_end(void *log, const CsiCallRecord *record)
 {
-    add_line(log, "end", record, record->response->code, record->ended_at);
+    driver_add_line(log, "end", record, record->response->code, record->ended_at);
 }
 
 static void
-observe(Story *story, GString *log)
+driver_observe(DriverStory *story, GString *log)
 {
     csi_driver_add_observer(csi_modelled_driver_base(story_driver(story)),
                             &(CsiObserver){note_start, note_answer, note_end, log});
@@ -149,11 +150,11 @@ observe(Story *story, GString *log)
 static void
 observers_see_both_ends(void **state)
 {
-    g_autoptr(Story) story = story_new("latency=CreateVolume:3s latency=DeleteVolume:1s");
+    g_autoptr(DriverStory) story = story_new("latency=CreateVolume:3s latency=DeleteVolume:1s");
     g_autoptr(GString) log = g_string_new(NULL);
 
     (void)state;
-    observe(story, log);
+    driver_observe(story, log);
     story_tell(story, "observers", "create v timeout=2s >DEADLINE_EXCEEDED; until 4s; delete v");
     assert_string_equal(log->str, "start CreateVolume v OK 0s\n"
                                   "answer CreateVolume v DEADLINE_EXCEEDED 2s\n"
@@ -166,11 +167,11 @@ observers_see_both_ends(void **state)
 static void
 aborted_calls_end_with_their_caller(void **state)
 {
-    g_autoptr(Story) story = story_new("aborts latency=CreateVolume:3s");
+    g_autoptr(DriverStory) story = story_new("aborts latency=CreateVolume:3s");
     g_autoptr(GString) log = g_string_new(NULL);
 
     (void)state;
-    observe(story, log);
+    driver_observe(story, log);
     story_tell(story, "aborts", "create v timeout=2s >DEADLINE_EXCEEDED");
     assert_string_equal(log->str, "start CreateVolume v OK 0s\n"
                                   "answer CreateVolume v DEADLINE_EXCEEDED 2s\n"
@@ -185,7 +186,7 @@ count_reply(void *data, const CsiResponse *response)
 }
 
 static CsiCallId
-call_create(Story *story, const char *name, SimTime timeout, unsigned *n_replies)
+call_create(DriverStory *story, const char *name, SimTime timeout, unsigned *n_replies)
 {
     const CsiCapability capability = {.mode = CSI_SINGLE_NODE_WRITER};
     const CsiRequest request = {.method = CSI_CREATE_VOLUME,
@@ -215,7 +216,7 @@ abandoned_calls_go_on(void **state)
 
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
-        g_autoptr(Story) story = story_new(rows[i].options);
+        g_autoptr(DriverStory) story = story_new(rows[i].options);
         CsiDriver *driver = csi_modelled_driver_base(story_driver(story));
         unsigned n_replies = 0;
         CsiCallId first = call_create(story, "v", 10 * SIM_SECOND, &n_replies);
@@ -236,7 +237,7 @@ abandoned_calls_go_on(void **state)
 static void
 drivers_go_with_calls_in_flight(void **state)
 {
-    g_autoptr(Story) story =
+    g_autoptr(DriverStory) story =
         story_new("latency=CreateVolume:3s limit=concurrent=1 limit=CreateVolume:qps=1:burst=2");
     unsigned n_replies = 0;
 
@@ -260,10 +261,10 @@ draws_belong_to_the_volume(void **state)
 
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(stories); i++) {
-        g_autoptr(Story) story =
+        g_autoptr(DriverStory) story =
             story_new("latency=CreateVolume:1s:9s latency=DeleteVolume:1s:9s seed=7");
         g_autoptr(GString) log = g_string_new(NULL);
-        observe(story, log);
+        driver_observe(story, log);
         story_tell(story, "draws", stories[i]);
         g_autofree char *took = g_strdup("");
         g_auto(GStrv) lines = g_strsplit(log->str, "\n", -1);
@@ -298,7 +299,7 @@ repeats_draw_anew(void **state)
     (void)state;
     for (unsigned seed = 1; seed <= 2; seed++) {
         g_autofree char *options = g_strdup_printf("latency=Probe:1s:9s seed=%u", seed);
-        g_autoptr(Story) story = story_new(options);
+        g_autoptr(DriverStory) story = story_new(options);
         story_tell(story, "probe", "probe");
         took[seed - 1] = sim_now(story_sim(story));
         story_tell(story, "probe", "probe");
@@ -311,7 +312,7 @@ repeats_draw_anew(void **state)
 static unsigned
 count_failures(const char *options, unsigned n_volumes, GString *which)
 {
-    g_autoptr(Story) story = story_new(options);
+    g_autoptr(DriverStory) story = story_new(options);
     g_autoptr(GString) log = g_string_new(NULL);
     unsigned n_replies = 0, n_failed = 0;
 
@@ -390,7 +391,7 @@ waits_are_told_apart(void **state)
 
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
-        g_autoptr(Story) story = story_new(rows[i].options);
+        g_autoptr(DriverStory) story = story_new(rows[i].options);
         const CsiCapability capability = {.mode = CSI_SINGLE_NODE_WRITER};
         Waits waits = {.sim = story_sim(story)};
         for (unsigned k = 0; k < 3; k++) { /* the last one counts */
@@ -411,7 +412,7 @@ waits_are_told_apart(void **state)
 static void
 limits_change_under_way(void **state)
 {
-    g_autoptr(Story) story = story_new("latency=CreateVolume:1s limit=concurrent=1");
+    g_autoptr(DriverStory) story = story_new("latency=CreateVolume:1s limit=concurrent=1");
 
     (void)state;
     story_tell(story, "before", "&create a; &create b; &create c");
@@ -422,7 +423,7 @@ limits_change_under_way(void **state)
 static void
 pools_change_under_way(void **state)
 {
-    g_autoptr(Story) story = story_new("pool=-:10Gi");
+    g_autoptr(DriverStory) story = story_new("pool=-:10Gi");
     const CsiModelledPool larger = {.bytes = INT64_C(20) << 30};
 
     (void)state;
@@ -434,7 +435,7 @@ pools_change_under_way(void **state)
 static void
 attach_limits_change_under_way(void **state)
 {
-    g_autoptr(Story) story = story_new("attach-limit=1");
+    g_autoptr(DriverStory) story = story_new("attach-limit=1");
     const char *node = strings_intern(story_strings(story), "n1");
 
     (void)state;
@@ -451,7 +452,7 @@ attach_limits_change_under_way(void **state)
 static void
 imported_attachments_hold(void **state)
 {
-    g_autoptr(Story) story = story_new("attach-limit=1");
+    g_autoptr(DriverStory) story = story_new("attach-limit=1");
     CsiDriver *driver = csi_modelled_driver_base(story_driver(story));
     const char *volume = strings_intern(story_strings(story), "v");
     const CsiCapability capability = {.mode = CSI_SINGLE_NODE_WRITER, .fs_type = "other"};
@@ -481,7 +482,7 @@ append_id(void *data, const CsiModelledVolume *volume)
 static void
 volumes_are_told_in_order(void **state)
 {
-    g_autoptr(Story) story = story_new("latency=CreateVolume:1s:9s");
+    g_autoptr(DriverStory) story = story_new("latency=CreateVolume:1s:9s");
     g_autoptr(GString) ids = g_string_new(NULL);
     CsiModelledVolume volume;
 
@@ -605,7 +606,7 @@ main(void)
 
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++)
         tests[i] = (struct CMUnitTest){
-            .name = cases[i].name, .test_func = holds, .initial_state = (void *)&cases[i]};
+            .name = cases[i].name, .test_func = driver_holds, .initial_state = (void *)&cases[i]};
     memcpy(&tests[G_N_ELEMENTS(cases)], functions, sizeof functions);
     return _cmocka_run_group_tests("modelled driver", tests, G_N_ELEMENTS(tests), NULL, NULL);
 }

@@ -41,7 +41,7 @@ static const RecordCase cases[] = {
 /* clang-format on */
 
 static CsiRecordKind
-kind_of(char letter)
+records_kind_of(char letter)
 {
     return letter == 'v'   ? CSI_RECORD_VOLUME
            : letter == 's' ? CSI_RECORD_SNAPSHOT
@@ -51,12 +51,12 @@ kind_of(char letter)
 /* Carries "v one, s two" from one driver to the other; what the second then writes of it is the
  * same. */
 static void
-carry(const RecordCase *row, Story *from, Story *to)
+carry(const RecordCase *row, DriverStory *from, DriverStory *to)
 {
     g_auto(GStrv) objects = g_strsplit(row->objects, ", ", -1);
 
     for (char **object = objects; *object != NULL; object++) {
-        CsiRecordKind kind = kind_of(**object);
+        CsiRecordKind kind = records_kind_of(**object);
         json_auto_t *record = csi_modelled_driver_record(
             story_driver(from), kind, strings_intern(story_strings(from), *object + 2), EPOCH);
         if (record == NULL)
@@ -77,8 +77,8 @@ static void
 goes_on(void **state)
 {
     const RecordCase *row = *state;
-    g_autoptr(Story) first = story_new(row->options);
-    g_autoptr(Story) second = story_new(row->options);
+    g_autoptr(DriverStory) first = story_new(row->options);
+    g_autoptr(DriverStory) second = story_new(row->options);
 
     story_tell(first, row->name, row->before);
     carry(row, first, second);
@@ -106,7 +106,7 @@ takes_odd_records(void **state)
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(odd); i++) {
         for (CsiRecordKind kind = CSI_RECORD_VOLUME; kind <= CSI_RECORD_GROUP; kind++) {
-            g_autoptr(Story) story = story_new("group-service groups list");
+            g_autoptr(DriverStory) story = story_new("group-service groups list");
             json_auto_t *record = json_loads(odd[i], 0, NULL);
             gboolean taken = csi_modelled_driver_remember(story_driver(story), kind, record, EPOCH);
             json_auto_t *again = csi_modelled_driver_record(

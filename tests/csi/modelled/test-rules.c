@@ -10,10 +10,10 @@
 
 typedef struct {
     const char *name, *options, *steps;
-} StoryCase;
+} RulesStoryCase;
 
 /* clang-format off */
-static const StoryCase cases[] = {
+static const RulesStoryCase cases[] = {
     /* Life cycle */
     {"CSI-38 there and back", "",
      MOUNTED "staged v n1 1; mount v n1 target=/other mode=SNMW; targets v n1 2; unmount v n1; unmount v n1 target=/other; "
@@ -195,10 +195,10 @@ static const StoryCase cases[] = {
 /* clang-format on */
 
 static void
-holds(void **state)
+rules_holds(void **state)
 {
-    const StoryCase *story_case = *state;
-    g_autoptr(Story) story = story_new(story_case->options);
+    const RulesStoryCase *story_case = *state;
+    g_autoptr(DriverStory) story = story_new(story_case->options);
 
     story_tell(story, story_case->name, story_case->steps);
 }
@@ -210,6 +210,6 @@ main(void)
 
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++)
         tests[i] = (struct CMUnitTest){
-            .name = cases[i].name, .test_func = holds, .initial_state = (void *)&cases[i]};
+            .name = cases[i].name, .test_func = rules_holds, .initial_state = (void *)&cases[i]};
     return _cmocka_run_group_tests("csi rules", tests, G_N_ELEMENTS(tests), NULL, NULL);
 }

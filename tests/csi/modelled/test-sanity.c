@@ -14,10 +14,10 @@
 
 typedef struct {
     const char *name, *options, *steps;
-} StoryCase;
+} SanityStoryCase;
 
 /* clang-format off */
-static const StoryCase checks[] = {
+static const SanityStoryCase checks[] = {
     /* Identity */
     {"SAN-1 capabilities are valid", "", "plugin-capabilities"},
     {"SAN-1 Probe is fine", "", "probe; ready 1"},
@@ -142,10 +142,10 @@ static const StoryCase checks[] = {
 /* clang-format on */
 
 static void
-holds(void **state)
+sanity_holds(void **state)
 {
-    const StoryCase *check = *state;
-    g_autoptr(Story) story = story_new(check->options);
+    const SanityStoryCase *check = *state;
+    g_autoptr(DriverStory) story = story_new(check->options);
 
     story_tell(story, check->name, check->steps);
 }
@@ -153,7 +153,7 @@ holds(void **state)
 /* The list of checks, run against a driver with these options. */
 
 typedef struct {
-    Story *story;
+    DriverStory *story;
     gboolean answered;
     CsiResponse *answer; /* a copy */
     CsiResponse told;    /* the answer as the check sees it */
@@ -164,7 +164,7 @@ typedef struct {
 } BackEnd;
 
 static void
-answered(void *data, const CsiResponse *response)
+modelled_sanity_answered(void *data, const CsiResponse *response)
 {
     BackEnd *self = data;
 
@@ -179,7 +179,8 @@ call_and_wait(void *data, const CsiRequest *request)
 
     csi_response_free(sim_memory(story_sim(self->story)), self->answer);
     self->answered = FALSE;
-    csi_driver_call(csi_modelled_driver_base(story_driver(self->story)), request, answered, self);
+    csi_driver_call(csi_modelled_driver_base(story_driver(self->story)), request,
+                    modelled_sanity_answered, self);
     while (!self->answered)
         assert_true(sim_step(story_sim(self->story)));
     self->told = *self->answer;
@@ -227,7 +228,7 @@ sanity_of(BackEnd *self, const StringMap *mutable_parameters)
 }
 
 static StringMap *
-iops_map(Story *story)
+iops_map(DriverStory *story)
 {
     const StringPair pair = {strings_intern(story_strings(story), "iops"),
                              strings_intern(story_strings(story), "3000")};
@@ -243,10 +244,10 @@ iops_map(Story *story)
 typedef struct {
     const char *name, *options;
     unsigned n_skipped;
-} DriverCase;
+} SanityDriverCase;
 
 /* clang-format off */
-static const DriverCase drivers[] = {
+static const SanityDriverCase drivers[] = {
     {"a driver that can do all but group snapshots",   ALL_CAPABILITIES,                                                                          6},
     {"SAN-5 ids that are not names",                   ALL_CAPABILITIES "random-ids",                                                             6},
     {"a driver that takes its time",                   ALL_CAPABILITIES "latency=CreateVolume:2s latency=NodeStageVolume:1s latency=Refusal:5ms", 6},
@@ -261,7 +262,7 @@ static const DriverCase drivers[] = {
 static void
 driver_is_sane(void **state)
 {
-    const DriverCase *driver = *state;
+    const SanityDriverCase *driver = *state;
     unsigned n_skipped = 0;
     BackEnd back_end = {.story = story_new(driver->options), .spoiled = CSI_N_METHODS};
     g_autoptr(StringMap) iops = iops_map(back_end.story);
@@ -489,7 +490,7 @@ main(void)
 
     for (unsigned i = 0; i < G_N_ELEMENTS(checks); i++)
         tests[n++] = (struct CMUnitTest){
-            .name = checks[i].name, .test_func = holds, .initial_state = (void *)&checks[i]};
+            .name = checks[i].name, .test_func = sanity_holds, .initial_state = (void *)&checks[i]};
     for (unsigned i = 0; i < G_N_ELEMENTS(drivers); i++)
         tests[n++] = (struct CMUnitTest){.name = drivers[i].name,
                                          .test_func = driver_is_sane,

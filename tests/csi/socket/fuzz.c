@@ -15,15 +15,15 @@ typedef struct {
     CsiPlugin *plugin;
     GPtrArray *words; /* names, ids and paths that were seen */
     unsigned n_sent, n_answered, n_ok, n_faults, n_cancelled;
-} Fuzzer;
+} FuzzFuzzer;
 
 typedef struct {
-    Fuzzer *fuzzer;
+    FuzzFuzzer *fuzzer;
     CsiMethod method;
-} Sent;
+} FuzzSent;
 
 static unsigned
-draw(Fuzzer *self, unsigned n)
+fuzz_draw(FuzzFuzzer *self, unsigned n)
 {
     return (unsigned)g_rand_int_range(self->random, 0, (gint32)n);
 }
@@ -40,52 +40,53 @@ die(const char *what)
 #define WORDS_MAX 200
 
 static void
-learn(Fuzzer *self, const char *word)
+learn(FuzzFuzzer *self, const char *word)
 {
     if (word == NULL || word[0] == '\0')
         return;
     if (self->words->len < WORDS_MAX)
         g_ptr_array_add(self->words, g_strdup(word));
     else {
-        char **old = (char **)&self->words->pdata[draw(self, WORDS_MAX)];
+        char **old = (char **)&self->words->pdata[fuzz_draw(self, WORDS_MAX)];
         g_free(*old);
         *old = g_strdup(word);
     }
 }
 
 static char *
-some_text(Fuzzer *self)
+some_text(FuzzFuzzer *self)
 {
     static const char *const odd[] = {"",         "../../etc/passwd", "/",    "/..", "a/b",
                                       "\xff\xfe", "\xc3\xa4",         "%s%n", "..",  "-1",
                                       "{\"a\":1}"};
 
-    switch (draw(self, 8)) {
+    switch (fuzz_draw(self, 8)) {
     case 0:
-        return g_strdup(odd[draw(self, G_N_ELEMENTS(odd))]);
+        return g_strdup(odd[fuzz_draw(self, G_N_ELEMENTS(odd))]);
     case 1:
-        return g_strdup_printf("new-%u", draw(self, 100));
+        return g_strdup_printf("new-%u", fuzz_draw(self, 100));
     case 2:
-        return g_strnfill(draw(self, draw(self, 20) == 0 ? 80000 : 200), 'x');
+        return g_strnfill(fuzz_draw(self, fuzz_draw(self, 20) == 0 ? 80000 : 200), 'x');
     default:
-        return g_strdup(self->words->pdata[draw(self, self->words->len)]);
+        return g_strdup(self->words->pdata[fuzz_draw(self, self->words->len)]);
     }
 }
 
 static int64_t
-some_number(Fuzzer *self)
+some_number(FuzzFuzzer *self)
 {
     static const int64_t odd[] = {0,         1,         -1,      INT64_MAX,
                                   INT64_MIN, INT32_MAX, 1 << 30, INT64_C(1) << 40};
 
-    return draw(self, 2) == 0 ? odd[draw(self, G_N_ELEMENTS(odd))] : (int64_t)draw(self, 16);
+    return fuzz_draw(self, 2) == 0 ? odd[fuzz_draw(self, G_N_ELEMENTS(odd))]
+                                   : (int64_t)fuzz_draw(self, 16);
 }
 
-static void fill(Fuzzer *self, ProtobufCMessage *message, unsigned depth);
+static void fuzz_fill(FuzzFuzzer *self, ProtobufCMessage *message, unsigned depth);
 
 /* A value at @at, from the heap as protobuf-c frees it. */
 static void
-fill_value(Fuzzer *self, const ProtobufCFieldDescriptor *field, void *at, unsigned depth)
+fill_value(FuzzFuzzer *self, const ProtobufCFieldDescriptor *field, void *at, unsigned depth)
 {
     const ProtobufCMessageDescriptor *type = field->descriptor;
 
@@ -98,13 +99,13 @@ fill_value(Fuzzer *self, const ProtobufCFieldDescriptor *field, void *at, unsign
     case PROTOBUF_C_TYPE_MESSAGE:
         *(ProtobufCMessage **)at = malloc(type->sizeof_message);
         protobuf_c_message_init(type, *(ProtobufCMessage **)at);
-        fill(self, *(ProtobufCMessage **)at, depth + 1);
+        fuzz_fill(self, *(ProtobufCMessage **)at, depth + 1);
         return;
     case PROTOBUF_C_TYPE_INT64:
         *(int64_t *)at = some_number(self);
         return;
     case PROTOBUF_C_TYPE_BOOL:
-        *(protobuf_c_boolean *)at = draw(self, 2) == 0;
+        *(protobuf_c_boolean *)at = fuzz_draw(self, 2) == 0;
         return;
     default: /* int32 and enums */
         *(int32_t *)at = (int32_t)some_number(self);
@@ -114,7 +115,7 @@ fill_value(Fuzzer *self, const ProtobufCFieldDescriptor *field, void *at, unsign
 
 /* Most fields get something. */
 static void
-fill(Fuzzer *self, ProtobufCMessage *message, unsigned depth)
+fuzz_fill(FuzzFuzzer *self, ProtobufCMessage *message, unsigned depth)
 {
     for (unsigned i = 0; i < message->descriptor->n_fields && depth < 8; i++) {
         const ProtobufCFieldDescriptor *field = &message->descriptor->fields[i];
@@ -122,16 +123,16 @@ fill(Fuzzer *self, ProtobufCMessage *message, unsigned depth)
         size_t *n = (size_t *)(void *)((char *)message + field->quantifier_offset);
         gboolean is_oneof = (field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) != 0;
 
-        if (draw(self, 6) == 0)
+        if (fuzz_draw(self, 6) == 0)
             continue;
         if (field->label == PROTOBUF_C_LABEL_REPEATED) {
             size_t size = field->type == PROTOBUF_C_TYPE_ENUM ? sizeof(int32_t) : sizeof(void *);
-            *n = draw(self, 40) == 0 ? draw(self, 300) : draw(self, 3);
+            *n = fuzz_draw(self, 40) == 0 ? fuzz_draw(self, 300) : fuzz_draw(self, 3);
             char *items = *n == 0 ? NULL : calloc(*n, size);
             for (size_t k = 0; k < *n; k++)
                 fill_value(self, field, items + k * size, depth);
             *(char **)(void *)at = items;
-        } else if (!is_oneof || (*(int *)(void *)n == 0 && draw(self, 2) == 0)) {
+        } else if (!is_oneof || (*(int *)(void *)n == 0 && fuzz_draw(self, 2) == 0)) {
             fill_value(self, field, at, depth);
             if (is_oneof)
                 *(int *)(void *)n = (int)field->id;
@@ -141,22 +142,22 @@ fill(Fuzzer *self, ProtobufCMessage *message, unsigned depth)
 
 /* Returns: (owned) */
 static GByteArray *
-some_message(Fuzzer *self, const ProtobufCMessageDescriptor *type)
+some_message(FuzzFuzzer *self, const ProtobufCMessageDescriptor *type)
 {
     GByteArray *bytes = g_byte_array_new();
     ProtobufCMessage *message = malloc(type->sizeof_message);
 
     protobuf_c_message_init(type, message);
-    fill(self, message, 0);
+    fuzz_fill(self, message, 0);
     g_byte_array_set_size(bytes, (guint)protobuf_c_message_get_packed_size(message));
     protobuf_c_message_pack(message, bytes->data);
     protobuf_c_message_free_unpacked(message, NULL);
-    if (draw(self, 3) > 0 || bytes->len == 0)
+    if (fuzz_draw(self, 3) > 0 || bytes->len == 0)
         return bytes;
-    for (unsigned i = draw(self, 6) + 1; i > 0; i--) /* spoilt */
-        bytes->data[draw(self, bytes->len)] = (guint8)draw(self, 256);
-    if (draw(self, 4) == 0)
-        g_byte_array_set_size(bytes, draw(self, bytes->len));
+    for (unsigned i = fuzz_draw(self, 6) + 1; i > 0; i--) /* spoilt */
+        bytes->data[fuzz_draw(self, bytes->len)] = (guint8)fuzz_draw(self, 256);
+    if (fuzz_draw(self, 4) == 0)
+        g_byte_array_set_size(bytes, fuzz_draw(self, bytes->len));
     return bytes;
 }
 
@@ -190,13 +191,13 @@ check_both_ways(Strings *strings, CsiMethod method, const GByteArray *bytes)
 }
 
 static void
-learn_from(Fuzzer *self, const json_t *value)
+learn_from(FuzzFuzzer *self, const json_t *value)
 {
     const char *key;
     json_t *member;
     size_t i;
 
-    if (json_is_string(value) && draw(self, 4) == 0)
+    if (json_is_string(value) && fuzz_draw(self, 4) == 0)
         learn(self, json_string_value(value));
     json_object_foreach((json_t *)value, key, member)
         learn_from(self, member);
@@ -205,10 +206,10 @@ learn_from(Fuzzer *self, const json_t *value)
 }
 
 static void
-answered(void *data, CsiCode code, const char *text, const ProtobufCMessage *message)
+fuzz_answered(void *data, CsiCode code, const char *text, const ProtobufCMessage *message)
 {
-    g_autofree Sent *sent = data;
-    Fuzzer *self = sent->fuzzer;
+    g_autofree FuzzSent *sent = data;
+    FuzzFuzzer *self = sent->fuzzer;
 
     self->n_answered++;
     if (code != CSI_OK) {
@@ -224,28 +225,29 @@ answered(void *data, CsiCode code, const char *text, const ProtobufCMessage *mes
 }
 
 static void
-send_one(Fuzzer *self, Strings *strings)
+send_one(FuzzFuzzer *self, Strings *strings)
 {
-    CsiMethod method = (CsiMethod)draw(self, CSI_N_METHODS);
+    CsiMethod method = (CsiMethod)fuzz_draw(self, CSI_N_METHODS);
     g_autoptr(GByteArray) bytes = some_message(self, csi_message_types(method)->request);
     g_autoptr(GByteArray) answer = some_message(self, csi_message_types(method)->response);
     CsiMessage told;
-    Sent *sent = g_new(Sent, 1);
+    FuzzSent *sent = g_new(FuzzSent, 1);
 
     check_both_ways(strings, method, bytes);
     csi_message_read_response(&told, strings, method, answer->data, answer->len, 0);
     self->n_faults += told.fault != NULL;
     csi_message_clear(&told);
-    *sent = (Sent){self, method};
+    *sent = (FuzzSent){self, method};
     self->n_sent++;
-    CsiPluginCall *call = csi_plugin_call(self->plugin, method, bytes->data, bytes->len,
-                                          draw(self, 5) == 0 ? draw(self, 1000000) : 0, sent);
-    if (draw(self, 20) == 0) {
+    CsiPluginCall *call =
+        csi_plugin_call(self->plugin, method, bytes->data, bytes->len,
+                        fuzz_draw(self, 5) == 0 ? fuzz_draw(self, 1000000) : 0, sent);
+    if (fuzz_draw(self, 20) == 0) {
         csi_plugin_abandon(self->plugin, call);
         self->n_cancelled++;
         g_free(sent);
     }
-    if (draw(self, 3) == 0)
+    if (fuzz_draw(self, 3) == 0)
         csi_plugin_turn(self->plugin);
 }
 
@@ -253,7 +255,7 @@ send_one(Fuzzer *self, Strings *strings)
 
 /* Returns: (owned) */
 static Scenario *
-load(const char *folder)
+fuzz_load(const char *folder)
 {
     const ScenarioOptions options = {.data_dir = folder};
     g_autofree char *file = g_build_filename(folder, "tests/csi/socket/everything.yaml", NULL);
@@ -266,7 +268,7 @@ load(const char *folder)
 }
 
 static void
-fuzz(Fuzzer *self, unsigned rounds, int64_t until_us)
+fuzz(FuzzFuzzer *self, unsigned rounds, int64_t until_us)
 {
     Strings *strings = strings_new();
 
@@ -291,13 +293,13 @@ main(int argc, char **argv)
     g_autofree char *state = g_build_filename(folder, "state", NULL);
     g_autofree char *targets = g_build_filename(folder, "targets", NULL);
     g_autofree char *target = g_build_filename(targets, "pod", NULL);
-    g_autoptr(Scenario) scenario = load(getenv("KVOLSIM_SRCDIR"));
+    g_autoptr(Scenario) scenario = fuzz_load(getenv("KVOLSIM_SRCDIR"));
     g_autoptr(GError) error = NULL;
     unsigned rounds = argc > 1 ? (unsigned)atoi(argv[1]) : 3000;
     unsigned seed = argc > 2 ? (unsigned)atoi(argv[2]) : 1;
     int64_t seconds = argc > 3 ? atoi(argv[3]) : 0;
-    Fuzzer self = {.random = g_rand_new_with_seed(seed),
-                   .words = g_ptr_array_new_with_free_func(g_free)};
+    FuzzFuzzer self = {.random = g_rand_new_with_seed(seed),
+                       .words = g_ptr_array_new_with_free_func(g_free)};
     const CsiPluginOptions options = {.scenario = scenario,
                                       .driver = &scenario->drivers[0],
                                       .node = "node-1",
@@ -308,7 +310,7 @@ main(int argc, char **argv)
                                       .speed = 1000,
                                       .state_folder = state,
                                       .mounts = {.root = targets},
-                                      .answer = answered};
+                                      .answer = fuzz_answered};
 
     g_mkdir(targets, 0700);
     learn(&self, target);

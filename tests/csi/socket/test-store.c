@@ -50,7 +50,7 @@ open_store(const char *folder)
 
 /* Records have their id and a place in the order; @sequence -1: remove. */
 static void
-put(CsiStore *store, CsiStoreKind kind, const char *id, int sequence)
+store_put(CsiStore *store, CsiStoreKind kind, const char *id, int sequence)
 {
     json_auto_t *record =
         sequence < 0 ? NULL : json_pack("{s:s,s:i}", "id", id, "sequence", sequence);
@@ -80,16 +80,16 @@ keeps_what_is_committed_in_order(void **state)
 {
     g_autoptr(CsiStore) store = open_store(*state);
 
-    put(store, CSI_STORE_GROUP, "g", 1);
-    put(store, CSI_STORE_VOLUME, "b", 1);
-    put(store, CSI_STORE_VOLUME, "a", 2);
-    put(store, CSI_STORE_SNAPSHOT, "a", 3);
-    put(store, CSI_STORE_NODE, "n", 0);
-    put(store, CSI_STORE_VOLUME, "gone", 4);
+    store_put(store, CSI_STORE_GROUP, "g", 1);
+    store_put(store, CSI_STORE_VOLUME, "b", 1);
+    store_put(store, CSI_STORE_VOLUME, "a", 2);
+    store_put(store, CSI_STORE_SNAPSHOT, "a", 3);
+    store_put(store, CSI_STORE_NODE, "n", 0);
+    store_put(store, CSI_STORE_VOLUME, "gone", 4);
     assert_true(csi_store_commit(store, NULL));
-    put(store, CSI_STORE_VOLUME, "gone", -1);
-    put(store, CSI_STORE_VOLUME, "never", -1);
-    put(store, CSI_STORE_VOLUME, "b", 9);
+    store_put(store, CSI_STORE_VOLUME, "gone", -1);
+    store_put(store, CSI_STORE_VOLUME, "never", -1);
+    store_put(store, CSI_STORE_VOLUME, "b", 9);
     assert_true(csi_store_commit(store, NULL));
     assert_true(csi_store_commit(store, NULL)); /* of nothing */
     csi_store_close(g_steal_pointer(&store));
@@ -105,10 +105,10 @@ survives_a_kill(void **state)
 
     if (child == 0) {
         CsiStore *store = open_store(*state);
-        put(store, CSI_STORE_VOLUME, "kept", 1);
+        store_put(store, CSI_STORE_VOLUME, "kept", 1);
         csi_store_commit(store, NULL);
-        put(store, CSI_STORE_VOLUME, "lost", 2);
-        put(store, CSI_STORE_VOLUME, "kept", -1);
+        store_put(store, CSI_STORE_VOLUME, "lost", 2);
+        store_put(store, CSI_STORE_VOLUME, "kept", -1);
         kill(getpid(), SIGKILL);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -132,7 +132,7 @@ has_one_owner(void **state)
 {
     g_autoptr(CsiStore) store = open_store(*state);
 
-    put(store, CSI_STORE_VOLUME, "v", 1);
+    store_put(store, CSI_STORE_VOLUME, "v", 1);
     assert_true(csi_store_commit(store, NULL));
     assert_refused(*state, DRIVER, CSI_STORE_ERROR_TAKEN);
     csi_store_close(g_steal_pointer(&store));

@@ -41,7 +41,7 @@ remove_folder(char *path)
 
 /* The files in the folder, each with its length: "rows.txt 12 ". (owned) */
 static char *
-list(const char *folder)
+result_file_list(const char *folder)
 {
     g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
     GString *text = g_string_new(NULL);
@@ -60,7 +60,7 @@ list(const char *folder)
 static void
 assert_holds(const char *folder, const char *wanted)
 {
-    g_autofree char *found = list(folder);
+    g_autofree char *found = result_file_list(folder);
 
     assert_string_equal(found, wanted);
 }
@@ -109,7 +109,7 @@ files_of_any_length_are_whole(void **state)
         assert_true(g_file_get_contents(path, &found, &length, NULL));
         assert_int_equal(length, wanted->len);
         assert_memory_equal(found, wanted->str, length);
-        g_autofree char *all = list(folder);
+        g_autofree char *all = result_file_list(folder);
         assert_true(g_str_has_prefix(all, NAME " "));
         assert_int_equal(strchr(all + strlen(NAME " "), ' ')[1],
                          '\0'); /* no other file in the folder */

@@ -57,7 +57,7 @@ static const ReadCase read_cases[] = {
 /* clang-format on */
 
 static void
-count_fault(
+yaml_count_fault(
     void *data, const YamlPosition *where, const char *path, const char *message, const char *hint)
 {
     unsigned *n_faults = data;
@@ -67,10 +67,10 @@ count_fault(
 }
 
 static GPtrArray *
-read_text(YamlPositions *positions, const char *text, unsigned *n_faults)
+yaml_read_text(YamlPositions *positions, const char *text, unsigned *n_faults)
 {
     GPtrArray *documents = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
-    const YamlReport report = {count_fault, n_faults};
+    const YamlReport report = {yaml_count_fault, n_faults};
     gboolean ok;
 
     *n_faults = 0;
@@ -86,7 +86,7 @@ reads(void **state)
     g_autoptr(YamlPositions) positions = yaml_positions_new();
     g_autoptr(GString) lines = g_string_new(NULL);
     unsigned n_faults;
-    g_autoptr(GPtrArray) documents = read_text(positions, row->text, &n_faults);
+    g_autoptr(GPtrArray) documents = yaml_read_text(positions, row->text, &n_faults);
 
     for (unsigned i = 0; i < documents->len; i++) {
         char *line = json_dumps(documents->pdata[i], JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
@@ -124,7 +124,7 @@ knows_places(void **state)
     };
     g_autoptr(YamlPositions) positions = yaml_positions_new();
     unsigned n_faults;
-    g_autoptr(GPtrArray) documents = read_text(positions, text, &n_faults);
+    g_autoptr(GPtrArray) documents = yaml_read_text(positions, text, &n_faults);
     YamlPosition at;
 
     (void)state;
@@ -174,7 +174,7 @@ reads_json(void **state)
     assert_int_equal(found->len, row->is_json);
     if (!row->is_json)
         return;
-    g_autoptr(GPtrArray) documents = read_text(positions, row->text, &n_faults);
+    g_autoptr(GPtrArray) documents = yaml_read_text(positions, row->text, &n_faults);
     assert_int_equal(n_faults, 0);
     assert_int_equal(documents->len, 1);
     assert_true(json_equal(found->pdata[0], documents->pdata[0]));

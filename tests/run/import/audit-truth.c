@@ -21,7 +21,7 @@
 #define TOLERANCE (200 * SIM_MS)
 
 static json_t *
-read_line(FILE *file, char **line, size_t *room)
+audit_truth_read_line(FILE *file, char **line, size_t *room)
 {
     ssize_t length = getline(line, room, file);
 
@@ -29,7 +29,7 @@ read_line(FILE *file, char **line, size_t *room)
 }
 
 static const char *
-text_at(const json_t *object, const char *section, const char *key)
+audit_truth_text_at(const json_t *object, const char *section, const char *key)
 {
     const json_t *inner = section == NULL ? object : json_object_get(object, section);
 
@@ -54,8 +54,8 @@ print_received(const json_t *event)
     json_t *received = json_deep_copy(event);
 
     json_object_del(received, "responseStatus");
-    if (g_strcmp0(text_at(received, NULL, "verb"), "create") == 0 &&
-        text_at(received, "objectRef", "subresource") == NULL)
+    if (g_strcmp0(audit_truth_text_at(received, NULL, "verb"), "create") == 0 &&
+        audit_truth_text_at(received, "objectRef", "subresource") == NULL)
         json_object_del(json_object_get(received, "objectRef"), "name");
     json_object_set(received, "stageTimestamp",
                     json_object_get(received, "requestReceivedTimestamp"));
@@ -70,8 +70,8 @@ reduce(void)
     size_t room = 0;
     json_t *event;
 
-    while ((event = read_line(stdin, &line, &room)) != NULL) {
-        const char *stage = text_at(event, NULL, "stage");
+    while ((event = audit_truth_read_line(stdin, &line, &room)) != NULL) {
+        const char *stage = audit_truth_text_at(event, NULL, "stage");
         g_autofree char *kept = g_strdup(stage);
         json_object_del(event, "requestObject");
         json_object_del(event, "responseObject");
@@ -89,12 +89,12 @@ reduce(void)
 typedef struct {
     RecordedObject object; /* its times */
     json_t *first;         /* (owned): its first state */
-} Seen;
+} AuditTruthSeen;
 
 static void
 seen_free(void *data)
 {
-    json_decref(((Seen *)data)->first);
+    json_decref(((AuditTruthSeen *)data)->first);
     g_free(data);
 }
 
@@ -106,8 +106,8 @@ has_condition(const json_t *object, const char *type, const char *status)
     gsize i;
 
     json_array_foreach((json_t *)list, i, condition) {
-        if (g_strcmp0(text_at(condition, NULL, "type"), type) == 0)
-            return g_strcmp0(text_at(condition, NULL, "status"), status) == 0;
+        if (g_strcmp0(audit_truth_text_at(condition, NULL, "type"), type) == 0)
+            return g_strcmp0(audit_truth_text_at(condition, NULL, "status"), status) == 0;
     }
     return FALSE;
 }
@@ -126,18 +126,18 @@ differs(const json_t *first, const json_t *now, const char *section, const char 
 }
 
 static void
-see_if(Seen *self, gboolean holds, RecordedTime time, SimTime at)
+see_if(AuditTruthSeen *self, gboolean holds, RecordedTime time, SimTime at)
 {
     if (holds)
         recorded_see(&self->object, time, at);
 }
 
 static void
-see_pod(Seen *self, const json_t *pod, SimTime at)
+audit_truth_see_pod(AuditTruthSeen *self, const json_t *pod, SimTime at)
 {
-    const char *phase = text_at(pod, "status", "phase");
+    const char *phase = audit_truth_text_at(pod, "status", "phase");
 
-    see_if(self, text_at(pod, "spec", "nodeName") != NULL, RECORDED_SCHEDULED, at);
+    see_if(self, audit_truth_text_at(pod, "spec", "nodeName") != NULL, RECORDED_SCHEDULED, at);
     see_if(self, has_condition(pod, "PodScheduled", "False"), RECORDED_UNSCHEDULABLE, at);
     see_if(self, has_condition(pod, "Ready", "True"), RECORDED_READY, at);
     see_if(self, g_strcmp0(phase, "Succeeded") == 0 || g_strcmp0(phase, "Failed") == 0,
@@ -145,7 +145,7 @@ see_pod(Seen *self, const json_t *pod, SimTime at)
 }
 
 static void
-see_claim(Seen *self, const json_t *claim, SimTime at)
+audit_truth_see_claim(AuditTruthSeen *self, const json_t *claim, SimTime at)
 {
     const json_t *marks = json_object_get(json_object_get(claim, "metadata"), "annotations");
     const json_t *capacity = json_object_get(json_object_get(claim, "status"), "capacity");
@@ -154,7 +154,8 @@ see_claim(Seen *self, const json_t *claim, SimTime at)
            RECORDED_SELECTED, at);
     see_if(self, json_object_get(marks, "volume.kubernetes.io/storage-provisioner") != NULL,
            RECORDED_ASKED, at);
-    see_if(self, g_strcmp0(text_at(claim, "status", "phase"), "Bound") == 0, RECORDED_BOUND, at);
+    see_if(self, g_strcmp0(audit_truth_text_at(claim, "status", "phase"), "Bound") == 0,
+           RECORDED_BOUND, at);
     see_if(self, differs(self->first, claim, "spec", "resources.requests.storage"),
            RECORDED_EXPANSION_ASKED, at);
     see_if(self, differs(self->first, claim, "status", "capacity.storage"), RECORDED_EXPANDED, at);
@@ -163,9 +164,9 @@ see_claim(Seen *self, const json_t *claim, SimTime at)
 }
 
 static void
-see_volume(Seen *self, const json_t *volume, SimTime at)
+audit_truth_see_volume(AuditTruthSeen *self, const json_t *volume, SimTime at)
 {
-    const char *phase = text_at(volume, "status", "phase");
+    const char *phase = audit_truth_text_at(volume, "status", "phase");
 
     see_if(self, g_strcmp0(phase, "Bound") == 0, RECORDED_BOUND, at);
     see_if(self, g_strcmp0(phase, "Released") == 0, RECORDED_RELEASED, at);
@@ -173,7 +174,7 @@ see_volume(Seen *self, const json_t *volume, SimTime at)
 }
 
 static void
-see_attachment(Seen *self, const json_t *attachment, SimTime at)
+audit_truth_see_attachment(AuditTruthSeen *self, const json_t *attachment, SimTime at)
 {
     const json_t *status = json_object_get(attachment, "status");
 
@@ -181,20 +182,20 @@ see_attachment(Seen *self, const json_t *attachment, SimTime at)
 }
 
 typedef struct {
-    void (*see)(Seen *self, const json_t *object, SimTime at);
+    void (*see)(AuditTruthSeen *self, const json_t *object, SimTime at);
     RecordedTime created, deleted, gone;
 } Watched;
 
 static const Watched watched[N_RECORDED_KINDS] = {
-    [RECORDED_POD] = {see_pod,        RECORDED_CREATED,          RECORDED_DELETED,          RECORDED_GONE},
-    [RECORDED_CLAIM] = {see_claim,      RECORDED_CREATED,          RECORDED_DELETED,          RECORDED_GONE},
-    [RECORDED_VOLUME] = {see_volume,     RECORDED_CREATED,          RECORDED_DELETED,          RECORDED_GONE},
-    [RECORDED_ATTACHMENT] = {see_attachment, RECORDED_ATTACH_REQUESTED, RECORDED_DETACH_REQUESTED,
-                      RECORDED_DETACHED                                                                  },
+    [RECORDED_POD] = {audit_truth_see_pod,        RECORDED_CREATED,          RECORDED_DELETED, RECORDED_GONE    },
+    [RECORDED_CLAIM] = {audit_truth_see_claim,      RECORDED_CREATED,          RECORDED_DELETED, RECORDED_GONE    },
+    [RECORDED_VOLUME] = {audit_truth_see_volume,     RECORDED_CREATED,          RECORDED_DELETED, RECORDED_GONE    },
+    [RECORDED_ATTACHMENT] = {audit_truth_see_attachment, RECORDED_ATTACH_REQUESTED,
+                      RECORDED_DETACH_REQUESTED,                                               RECORDED_DETACHED},
 };
 
 static char *
-key_of(int kind, const char *namespace, const char *name)
+audit_truth_key_of(int kind, const char *namespace, const char *name)
 {
     return g_strdup_printf("%s %s/%s", recorded_kind_name((RecordedKind)kind),
                            namespace != NULL ? namespace : "", name);
@@ -202,29 +203,29 @@ key_of(int kind, const char *namespace, const char *name)
 
 /* @objects: key -> GPtrArray of Seen, one for each incarnation */
 static void
-see_event(GHashTable *objects, GHashTable *by_uid, const json_t *event, SimTime offset)
+audit_truth_see_event(GHashTable *objects, GHashTable *by_uid, const json_t *event, SimTime offset)
 {
     json_t *object = json_object_get(event, "object");
-    const char *uid = text_at(object, "metadata", "uid");
+    const char *uid = audit_truth_text_at(object, "metadata", "uid");
     gboolean is_initial = json_object_get(event, "initial") != NULL;
     SimTime at = (SimTime)(json_number_value(json_object_get(event, "t")) * 1e9) + offset;
     int kind = 0;
 
-    while (kind < N_RECORDED_KINDS &&
-           g_strcmp0(recorded_kind_name((RecordedKind)kind), text_at(event, NULL, "kind")) != 0)
+    while (kind < N_RECORDED_KINDS && g_strcmp0(recorded_kind_name((RecordedKind)kind),
+                                                audit_truth_text_at(event, NULL, "kind")) != 0)
         kind++;
     if (kind == N_RECORDED_KINDS)
         return;
-    Seen *seen = g_hash_table_lookup(by_uid, uid);
+    AuditTruthSeen *seen = g_hash_table_lookup(by_uid, uid);
     if (seen == NULL) {
-        char *key = key_of(kind, text_at(object, "metadata", "namespace"),
-                           text_at(object, "metadata", "name"));
+        char *key = audit_truth_key_of(kind, audit_truth_text_at(object, "metadata", "namespace"),
+                                       audit_truth_text_at(object, "metadata", "name"));
         GPtrArray *list = g_hash_table_lookup(objects, key);
         if (list == NULL) {
             list = g_ptr_array_new_with_free_func(seen_free);
             g_hash_table_insert(objects, g_strdup(key), list);
         }
-        seen = g_new0(Seen, 1);
+        seen = g_new0(AuditTruthSeen, 1);
         seen->object.kind = kind;
         seen->first = json_incref(object);
         for (unsigned i = 0; i < N_RECORDED_TIMES; i++)
@@ -236,15 +237,16 @@ see_event(GHashTable *objects, GHashTable *by_uid, const json_t *event, SimTime 
     }
     if (is_initial)
         return;
-    see_if(seen, text_at(object, "metadata", "deletionTimestamp") != NULL, watched[kind].deleted,
-           at);
-    see_if(seen, g_strcmp0(text_at(event, NULL, "type"), "DELETED") == 0, watched[kind].gone, at);
+    see_if(seen, audit_truth_text_at(object, "metadata", "deletionTimestamp") != NULL,
+           watched[kind].deleted, at);
+    see_if(seen, g_strcmp0(audit_truth_text_at(event, NULL, "type"), "DELETED") == 0,
+           watched[kind].gone, at);
     watched[kind].see(seen, object, at);
 }
 
 /* Returns: whether they agree */
 static gboolean
-compare_times(const char *key, const RecordedObject *real, const RecordedObject *told)
+audit_truth_compare_times(const char *key, const RecordedObject *real, const RecordedObject *told)
 {
     gboolean ok = TRUE;
 
@@ -271,14 +273,15 @@ compare_all(const Recorded *recorded, GHashTable *objects)
 
     for (unsigned i = 0; i < told->len; i++) {
         const RecordedObject *object = told->pdata[i];
-        char *key = key_of(object->kind, object->namespace, object->name);
+        char *key = audit_truth_key_of(object->kind, object->namespace, object->name);
         const GPtrArray *list = g_hash_table_lookup(objects, key);
         unsigned incarnation = GPOINTER_TO_UINT(g_hash_table_lookup(n_of, key));
         if (list == NULL || incarnation >= list->len) {
             printf("%s: was never seen\n", key);
             ok = FALSE;
         } else {
-            ok &= compare_times(key, &((Seen *)list->pdata[incarnation])->object, object);
+            ok &= audit_truth_compare_times(
+                key, &((AuditTruthSeen *)list->pdata[incarnation])->object, object);
             n++;
         }
         g_hash_table_insert(n_of, key, GUINT_TO_POINTER(incarnation + 1));
@@ -306,8 +309,8 @@ milestones(const char *recorded_file, const char *watch_file, const char *began)
         puts(error != NULL ? error->message : "cannot be read");
         return 1;
     }
-    while ((event = read_line(watch, &line, &room)) != NULL) {
-        see_event(objects, by_uid, event, zero - start);
+    while ((event = audit_truth_read_line(watch, &line, &room)) != NULL) {
+        audit_truth_see_event(objects, by_uid, event, zero - start);
         json_decref(event);
     }
     fclose(watch);
@@ -340,7 +343,8 @@ says(const char *line, const char *word)
 static unsigned
 count_told(const json_t *step, const char *action)
 {
-    const char *out = text_at(step, NULL, "stdout"), *errors = text_at(step, NULL, "stderr");
+    const char *out = audit_truth_text_at(step, NULL, "stdout"),
+               *errors = audit_truth_text_at(step, NULL, "stderr");
     g_auto(GStrv) lines = g_strsplit(out != NULL ? out : "", "\n", -1);
     unsigned n =
         g_str_equal(action, "delete") && errors != NULL && strstr(errors, "NotFound") != NULL;
@@ -363,7 +367,7 @@ count_items(const json_t *items, const char *action, double from, double until)
     gsize i;
 
     json_array_foreach((json_t *)items, i, item) {
-        double at = g_ascii_strtod(text_at(item, NULL, "at"), NULL);
+        double at = g_ascii_strtod(audit_truth_text_at(item, NULL, "at"), NULL);
         n += json_object_get(item, action) != NULL && at >= from && at <= until;
     }
     return n;
@@ -380,7 +384,7 @@ steps(const char *workload_file, const char *steps_file, double offset)
 
     if (items == NULL || file == NULL)
         return 1;
-    while ((step = read_line(file, &line, &room)) != NULL) {
+    while ((step = audit_truth_read_line(file, &line, &room)) != NULL) {
         double from = json_number_value(json_object_get(step, "t")) + offset;
         double until = json_number_value(json_object_get(step, "t_end")) + offset;
         for (unsigned k = 0; k < G_N_ELEMENTS(words); k++) {

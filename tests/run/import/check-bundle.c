@@ -21,7 +21,7 @@
 #define FAULT_TOLERANCE (15 * SIM_SECOND)
 
 static const char *
-text_of(const json_t *object, const char *key)
+check_bundle_text_of(const json_t *object, const char *key)
 {
     return json_string_value(json_object_get(object, key));
 }
@@ -46,11 +46,11 @@ read_truth(const char *folder, const char *key)
 }
 
 static SimTime
-time_of(const json_t *truth, SimTime start)
+check_bundle_time_of(const json_t *truth, SimTime start)
 {
     SimTime at = 0;
 
-    api_time_parse(text_of(truth, "at"), &at);
+    api_time_parse(check_bundle_text_of(truth, "at"), &at);
     return at - start;
 }
 
@@ -58,7 +58,7 @@ time_of(const json_t *truth, SimTime start)
 
 /* A pod whose name a controller draws is named by a pattern in a workload. */
 static gboolean
-is_named(const char *told, const char *name)
+check_bundle_is_named(const char *told, const char *name)
 {
     return told != NULL && g_pattern_match_simple(told, name);
 }
@@ -66,28 +66,32 @@ is_named(const char *told, const char *name)
 static gboolean
 is_item(const json_t *item, const json_t *truth, SimTime start)
 {
-    const char *action = text_of(truth, "action"), *name = text_of(truth, "name");
+    const char *action = check_bundle_text_of(truth, "action"),
+               *name = check_bundle_text_of(truth, "name");
     const json_t *what = json_object_get(item, action);
-    double at = g_ascii_strtod(text_of(item, "at"), NULL);
-    double since = (double)time_of(truth, start) / (double)SIM_SECOND;
+    double at = g_ascii_strtod(check_bundle_text_of(item, "at"), NULL);
+    double since = (double)check_bundle_time_of(truth, start) / (double)SIM_SECOND;
 
     if (what == NULL && g_str_equal(action, "patch")) /* one request may be told in two ways */
         what = json_object_get(item, "taint");
     if (what == NULL || ABS(at - since) * (double)SIM_SECOND > (double)ACTION_TOLERANCE)
         return FALSE;
-    if (text_of(what, "node") != NULL && text_of(what, "name") == NULL)
-        return g_strcmp0(text_of(what, "node"), name) == 0;
-    if (text_of(what, "volumeOfClaim") != NULL)
+    if (check_bundle_text_of(what, "node") != NULL && check_bundle_text_of(what, "name") == NULL)
+        return g_strcmp0(check_bundle_text_of(what, "node"), name) == 0;
+    if (check_bundle_text_of(what, "volumeOfClaim") != NULL)
         return TRUE;
     if (g_str_equal(action, "create")) {
         const json_t *object = json_object_get(what, "manifest");
         const json_t *metadata = json_object_get(object, "metadata");
-        return g_strcmp0(text_of(object, "kind"), text_of(truth, "kind")) == 0 &&
-               g_strcmp0(text_of(metadata, "namespace"), text_of(truth, "namespace")) == 0 &&
-               g_strcmp0(text_of(metadata, "name"), name) == 0;
+        return g_strcmp0(check_bundle_text_of(object, "kind"),
+                         check_bundle_text_of(truth, "kind")) == 0 &&
+               g_strcmp0(check_bundle_text_of(metadata, "namespace"),
+                         check_bundle_text_of(truth, "namespace")) == 0 &&
+               g_strcmp0(check_bundle_text_of(metadata, "name"), name) == 0;
     }
-    return is_named(text_of(what, "name"), name) &&
-           g_strcmp0(text_of(what, "namespace"), text_of(truth, "namespace")) == 0;
+    return check_bundle_is_named(check_bundle_text_of(what, "name"), name) &&
+           g_strcmp0(check_bundle_text_of(what, "namespace"),
+                     check_bundle_text_of(truth, "namespace")) == 0;
 }
 
 static gboolean
@@ -113,8 +117,9 @@ check_actions(const char *bundle, const char *imported, SimTime start)
         if (is_found || is_refused) /* a run refuses for the same reasons only */
             continue;
         printf("missing at %.3f: %s %s %s/%s (%d)\n",
-               (double)time_of(truth, start) / (double)SIM_SECOND, text_of(truth, "action"),
-               text_of(truth, "kind"), text_of(truth, "namespace"), text_of(truth, "name"),
+               (double)check_bundle_time_of(truth, start) / (double)SIM_SECOND,
+               check_bundle_text_of(truth, "action"), check_bundle_text_of(truth, "kind"),
+               check_bundle_text_of(truth, "namespace"), check_bundle_text_of(truth, "name"),
                (int)json_integer_value(json_object_get(truth, "code")));
         ok = FALSE;
     }
@@ -154,9 +159,9 @@ check_faults(const char *bundle, const char *imported, SimTime start)
         gboolean is_known = action->type != ACTION_FAULT;
         json_array_foreach(truths, k, truth) {
             if (is_known ||
-                (g_strcmp0(text_of(truth, "name"), found_name(action)) != 0 &&
-                 g_strcmp0(text_of(truth, "name"), action->process) != 0) ||
-                ABS(time_of(truth, start) - action->at) > FAULT_TOLERANCE)
+                (g_strcmp0(check_bundle_text_of(truth, "name"), found_name(action)) != 0 &&
+                 g_strcmp0(check_bundle_text_of(truth, "name"), action->process) != 0) ||
+                ABS(check_bundle_time_of(truth, start) - action->at) > FAULT_TOLERANCE)
                 continue;
             is_known = TRUE;
             json_array_remove(truths, k);
@@ -169,8 +174,9 @@ check_faults(const char *bundle, const char *imported, SimTime start)
         ok = FALSE;
     }
     json_array_foreach(truths, k, truth) {
-        printf("not found: %s of %s at %.3f\n", text_of(truth, "fault"), text_of(truth, "name"),
-               (double)time_of(truth, start) / (double)SIM_SECOND);
+        printf("not found: %s of %s at %.3f\n", check_bundle_text_of(truth, "fault"),
+               check_bundle_text_of(truth, "name"),
+               (double)check_bundle_time_of(truth, start) / (double)SIM_SECOND);
         ok = FALSE;
     }
     json_decref(truths);
@@ -180,7 +186,9 @@ check_faults(const char *bundle, const char *imported, SimTime start)
 /* ---- Milestones ---- */
 
 static const RecordedObject *
-find_object(const GPtrArray *objects, const RecordedObject *wanted, unsigned incarnation)
+check_bundle_find_object(const GPtrArray *objects,
+                         const RecordedObject *wanted,
+                         unsigned incarnation)
 {
     for (unsigned i = 0; i < objects->len; i++) {
         const RecordedObject *object = objects->pdata[i];
@@ -206,7 +214,7 @@ incarnation_of(const GPtrArray *objects, unsigned n)
 }
 
 static unsigned
-compare(const RecordedObject *truth, const RecordedObject *told, SimTime shift)
+check_bundle_compare(const RecordedObject *truth, const RecordedObject *told, SimTime shift)
 {
     unsigned n_bad = 0;
 
@@ -239,13 +247,15 @@ check_recorded(const char *bundle, const char *imported)
     const GPtrArray *objects = recorded_objects(truth);
     for (unsigned i = 0; i < objects->len; i++) {
         const RecordedObject *object = objects->pdata[i];
-        n_bad +=
-            compare(object, find_object(recorded_objects(told), object, incarnation_of(objects, i)),
-                    start - begin);
+        n_bad += check_bundle_compare(
+            object,
+            check_bundle_find_object(recorded_objects(told), object, incarnation_of(objects, i)),
+            start - begin);
     }
     for (unsigned i = 0; i < recorded_objects(told)->len; i++) {
         const RecordedObject *object = recorded_objects(told)->pdata[i];
-        if (find_object(objects, object, incarnation_of(recorded_objects(told), i)) == NULL &&
+        if (check_bundle_find_object(objects, object, incarnation_of(recorded_objects(told), i)) ==
+                NULL &&
             printf("%s %s never was\n", recorded_kind_name((RecordedKind)object->kind),
                    object->name))
             n_bad++;

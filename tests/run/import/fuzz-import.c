@@ -33,16 +33,16 @@ typedef struct {
     GRand *random;
     char *folder;
     unsigned n_imported, n_run, n_replayed;
-} Fuzzer;
+} FuzzImportFuzzer;
 
 static gboolean
-is_likely(Fuzzer *self, unsigned percent)
+is_likely(FuzzImportFuzzer *self, unsigned percent)
 {
     return (unsigned)g_rand_int_range(self->random, 0, 100) < percent;
 }
 
 static const Seed *
-draw_seed(Fuzzer *self, SeedKind kind)
+draw_seed(FuzzImportFuzzer *self, SeedKind kind)
 {
     GPtrArray *seeds = self->seeds[kind];
 
@@ -64,7 +64,7 @@ seed_free(void *data)
 }
 
 static gboolean
-read_seed(Fuzzer *self, const char *path)
+read_seed(FuzzImportFuzzer *self, const char *path)
 {
     g_autofree char *base = g_path_get_basename(path);
     SeedKind kind = g_str_has_suffix(base, ".prom") ? SEED_METRICS
@@ -92,7 +92,7 @@ read_seed(Fuzzer *self, const char *path)
 /* ---- Spoilt files ---- */
 
 static void
-spoil_bytes(Fuzzer *self, GString *text)
+spoil_bytes(FuzzImportFuzzer *self, GString *text)
 {
     for (int i = g_rand_int_range(self->random, 1, 4); i > 0; i--)
         spoil_text(text, self->random);
@@ -100,7 +100,7 @@ spoil_bytes(Fuzzer *self, GString *text)
 
 /* Returns: (owned): JSON with some values spoilt */
 static char *
-spoil_values(Fuzzer *self, const json_t *json)
+spoil_values(FuzzImportFuzzer *self, const json_t *json)
 {
     json_t *spoilt = json_deep_copy(json);
 
@@ -115,7 +115,7 @@ spoil_values(Fuzzer *self, const json_t *json)
 }
 
 static GString *
-spoil_dump(Fuzzer *self, const Seed *seed)
+spoil_dump(FuzzImportFuzzer *self, const Seed *seed)
 {
     if (seed->json != NULL && is_likely(self, 80)) {
         g_autofree char *text = spoil_values(self, seed->json);
@@ -127,7 +127,7 @@ spoil_dump(Fuzzer *self, const Seed *seed)
 }
 
 static GString *
-spoil_audit(Fuzzer *self, const Seed *seed)
+spoil_audit(FuzzImportFuzzer *self, const Seed *seed)
 {
     guint n = MIN(seed->lines->len, LINES_PER_LOG);
     guint from = seed->lines->len == n
@@ -149,7 +149,7 @@ spoil_audit(Fuzzer *self, const Seed *seed)
 }
 
 static GString *
-spoil_metrics(Fuzzer *self, const Seed *seed)
+spoil_metrics(FuzzImportFuzzer *self, const Seed *seed)
 {
     GString *text = g_string_new_len(seed->text, (gssize)seed->length);
 
@@ -159,10 +159,10 @@ spoil_metrics(Fuzzer *self, const Seed *seed)
 
 /* Writes a spoilt seed. Returns: (owned): its path; NULL: there is no seed of this kind */
 static char *
-write_spoilt(Fuzzer *self, SeedKind kind, const char *name)
+write_spoilt(FuzzImportFuzzer *self, SeedKind kind, const char *name)
 {
-    static GString *(*const spoilers[])(Fuzzer *, const Seed *) = {spoil_dump, spoil_audit,
-                                                                   spoil_metrics};
+    static GString *(*const spoilers[])(FuzzImportFuzzer *,
+                                        const Seed *) = {spoil_dump, spoil_audit, spoil_metrics};
     const Seed *seed = draw_seed(self, kind);
 
     if (seed == NULL)
@@ -185,7 +185,7 @@ never_interrupted(void *data, SimTime now, uint64_t n_events)
 
 /* What import made must load, or say why not, and run. */
 static void
-run_made(Fuzzer *self, const char *file)
+run_made(FuzzImportFuzzer *self, const char *file)
 {
     const ScenarioOptions options = {.data_dir = g_getenv("KVOLSIM_SRCDIR")};
     g_autoptr(GPtrArray) faults = NULL;
@@ -201,7 +201,7 @@ run_made(Fuzzer *self, const char *file)
 
 /* The same for its recording. */
 static void
-replay_made(Fuzzer *self, const char *file, const char *recording)
+replay_made(FuzzImportFuzzer *self, const char *file, const char *recording)
 {
     const ReplayOptions options = {
         .file = file,
@@ -224,7 +224,7 @@ replay_made(Fuzzer *self, const char *file, const char *recording)
 }
 
 static void
-try_made(Fuzzer *self, gboolean has_audit)
+try_made(FuzzImportFuzzer *self, gboolean has_audit)
 {
     g_autofree char *file = g_build_filename(self->folder, "made", "scenario.yaml", NULL);
     g_autofree char *recording = g_build_filename(self->folder, "made", "recorded.json", NULL);
@@ -237,7 +237,7 @@ try_made(Fuzzer *self, gboolean has_audit)
 
 /* Spoils a file of those that import made. */
 static void
-spoil_made(Fuzzer *self, const char *name)
+spoil_made(FuzzImportFuzzer *self, const char *name)
 {
     g_autofree char *path = g_build_filename(self->folder, "made", name, NULL);
     Seed seed = {0};
@@ -253,7 +253,7 @@ spoil_made(Fuzzer *self, const char *name)
 }
 
 static void
-fuzz_once(Fuzzer *self)
+fuzz_once(FuzzImportFuzzer *self)
 {
     g_autofree char *dump = write_spoilt(self, SEED_DUMP, "dump.txt");
     g_autofree char *audit =
@@ -291,7 +291,7 @@ int
 main(int argc, char **argv)
 {
     const char *path_of_folder = g_getenv("TMPDIR");
-    Fuzzer self = {0};
+    FuzzImportFuzzer self = {0};
 
     if (argc < 4) {
         fprintf(stderr, "fuzz-import SECONDS SEED FILE...\n");

@@ -68,7 +68,7 @@ real_name(const char *client)
 }
 
 static void
-set_text(json_t *object, const char *key, const char *text)
+make_bundle_set_text(json_t *object, const char *key, const char *text)
 {
     if (text != NULL && *text != '\0')
         json_object_set_new(object, key, json_string(text));
@@ -82,10 +82,10 @@ typedef struct {
     const char *query;
     json_t *request, *response, *status; /* (owned): status: responseStatus; NULL: none */
     SimTime received, done;
-} Line;
+} MakeBundleLine;
 
 static void
-set_sender(json_t *event, const Line *line)
+set_sender(json_t *event, const MakeBundleLine *line)
 {
     const char *name = real_name(line->client);
     g_autofree char *user = NULL, *agent = NULL;
@@ -110,11 +110,11 @@ set_sender(json_t *event, const Line *line)
         agent = g_strconcat("kube-controller-manager/" VERSION "/", user, NULL);
     }
     json_object_set_new(event, "user", json_pack("{s:s}", "username", user));
-    set_text(event, "userAgent", agent);
+    make_bundle_set_text(event, "userAgent", agent);
 }
 
 static char *
-uri_of(const Line *line)
+uri_of(const MakeBundleLine *line)
 {
     const char *name = line->name;
 
@@ -130,21 +130,21 @@ uri_of(const Line *line)
 }
 
 static json_t *
-reference(const Line *line)
+reference(const MakeBundleLine *line)
 {
     json_t *object = json_pack("{s:s}", "resource", line->resource);
     const char *slash = strchr(line->api_version, '/');
 
-    set_text(object, "namespace", line->namespace);
-    set_text(object, "name", line->name);
-    set_text(object, "uid", line->uid);
+    make_bundle_set_text(object, "namespace", line->namespace);
+    make_bundle_set_text(object, "name", line->name);
+    make_bundle_set_text(object, "uid", line->uid);
     if (slash != NULL) {
         g_autofree char *group = g_strndup(line->api_version, (gsize)(slash - line->api_version));
-        set_text(object, "apiGroup", group);
+        make_bundle_set_text(object, "apiGroup", group);
     }
-    set_text(object, "apiVersion", slash != NULL ? slash + 1 : line->api_version);
-    set_text(object, "resourceVersion", line->version);
-    set_text(object, "subresource", line->subresource);
+    make_bundle_set_text(object, "apiVersion", slash != NULL ? slash + 1 : line->api_version);
+    make_bundle_set_text(object, "resourceVersion", line->version);
+    make_bundle_set_text(object, "subresource", line->subresource);
     return object;
 }
 
@@ -153,11 +153,12 @@ set_instant(const Bundle *self, json_t *event, const char *key, SimTime at)
 {
     char buffer[API_TIME_BUFFER];
 
-    set_text(event, key, api_time_format(sim_start(run_sim(self->run)) + at, TRUE, buffer));
+    make_bundle_set_text(event, key,
+                         api_time_format(sim_start(run_sim(self->run)) + at, TRUE, buffer));
 }
 
 static void
-print_json(FILE *file, const json_t *json)
+make_bundle_print_json(FILE *file, const json_t *json)
 {
     json_dumpf(json, file, JSON_COMPACT);
     fputc('\n', file);
@@ -165,14 +166,14 @@ print_json(FILE *file, const json_t *json)
 
 /* Takes the bodies and the status. Both stages: the first before the body is read. */
 static void
-print_line(Bundle *self, Line *line)
+print_line(Bundle *self, MakeBundleLine *line)
 {
     g_autofree char *uri = uri_of(line), *id = g_strdup_printf("%08x-0000", ++self->n_events);
     json_t *event =
         json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "kind", "Event", "apiVersion",
                   "audit.k8s.io/v1", "level", self->has_bodies ? "RequestResponse" : "Metadata",
                   "auditID", id, "stage", "RequestReceived", "requestURI", uri, "verb", line->verb);
-    Line early = *line;
+    MakeBundleLine early = *line;
 
     if (line->subresource == NULL && g_str_equal(line->verb, "create"))
         early.name = NULL;
@@ -182,8 +183,8 @@ print_line(Bundle *self, Line *line)
     json_object_set_new(event, "objectRef", reference(&early));
     set_instant(self, event, "requestReceivedTimestamp", line->received);
     set_instant(self, event, "stageTimestamp", line->received);
-    print_json(self->log, event);
-    set_text(event, "stage", "ResponseComplete");
+    make_bundle_print_json(self->log, event);
+    make_bundle_set_text(event, "stage", "ResponseComplete");
     json_object_set_new(event, "objectRef", reference(line));
     json_object_set_new(event, "responseStatus", line->status);
     if (self->has_bodies && line->request != NULL)
@@ -191,7 +192,7 @@ print_line(Bundle *self, Line *line)
     if (self->has_bodies && line->response != NULL)
         json_object_set(event, "responseObject", line->response);
     set_instant(self, event, "stageTimestamp", line->done);
-    print_json(self->log, event);
+    make_bundle_print_json(self->log, event);
     json_decref(event);
     json_decref(line->request);
     json_decref(line->response);
@@ -216,7 +217,7 @@ queue_free(void *data)
 }
 
 static void
-see_write(void *data, const Object *before, const Object *after)
+make_bundle_see_write(void *data, const Object *before, const Object *after)
 {
     Bundle *self = data;
     const ObjectKey *key = (after != NULL ? after : before)->key;
@@ -266,7 +267,7 @@ static const struct {
 };
 
 static const json_t *
-member(const json_t *object, const char *section, const char *key)
+make_bundle_member(const json_t *object, const char *section, const char *key)
 {
     return json_object_get(json_object_get(object, section), key);
 }
@@ -283,8 +284,8 @@ patch_of(const Stored *stored)
     if (spec != NULL)
         json_object_set_new(patch, "spec", spec);
     for (unsigned i = 0; i < G_N_ELEMENTS(maps); i++) {
-        json_t *changed = patch_difference(member(stored->before, "metadata", maps[i]),
-                                           member(stored->after, "metadata", maps[i]));
+        json_t *changed = patch_difference(make_bundle_member(stored->before, "metadata", maps[i]),
+                                           make_bundle_member(stored->after, "metadata", maps[i]));
         if (changed != NULL)
             json_object_set_new(metadata, maps[i], changed);
     }
@@ -296,7 +297,7 @@ patch_of(const Stored *stored)
 
 /* kubectl's commands that patch: what they send tells which it was. Returns: the truth's action */
 static const char *
-take_patch(Line *line, const Stored *stored)
+take_patch(MakeBundleLine *line, const Stored *stored)
 {
     json_t *patch = stored == NULL ? json_object() : patch_of(stored);
     const json_t *spec = json_object_get(patch, "spec");
@@ -327,7 +328,7 @@ delete_options(const ApiRequest *request)
     if (request->grace_s >= 0)
         json_object_set_new(options, "gracePeriodSeconds", json_integer(request->grace_s));
     if (g_str_equal(request->client, "kubectl"))
-        set_text(options, "propagationPolicy", "Background");
+        make_bundle_set_text(options, "propagationPolicy", "Background");
     if (request->verb == API_EVICT)
         return json_pack("{s:s, s:o}", "kind", "Eviction", "deleteOptions", options);
     return options;
@@ -335,7 +336,7 @@ delete_options(const ApiRequest *request)
 
 /* An object that is gone at once: most kinds answer with a Status, which tells its uid. */
 static void
-take_gone(const Bundle *self, Line *line, const Stored *stored, ObjectKind kind)
+take_gone(const Bundle *self, MakeBundleLine *line, const Stored *stored, ObjectKind kind)
 {
     json_t *metadata = json_object_get(stored->before, "metadata");
 
@@ -356,7 +357,7 @@ take_gone(const Bundle *self, Line *line, const Stored *stored, ObjectKind kind)
 
 /* A name that the API server drew is not in the request. */
 static gboolean
-is_drawn(const char *client, ObjectKind kind)
+make_bundle_is_drawn(const char *client, ObjectKind kind)
 {
     return kind == KIND_POD &&
            (g_str_equal(client, "replicaset-controller") ||
@@ -364,14 +365,15 @@ is_drawn(const char *client, ObjectKind kind)
 }
 
 static void
-tell_truth(Bundle *self, const Line *line, const char *action, const char *kind, unsigned code)
+tell_truth(
+    Bundle *self, const MakeBundleLine *line, const char *action, const char *kind, unsigned code)
 {
     json_t *truth = json_pack("{s:s, s:s, s:s, s:i}", "action", action, "kind", kind, "name",
                               line->name, "code", (int)code);
 
-    set_text(truth, "namespace", line->namespace);
+    make_bundle_set_text(truth, "namespace", line->namespace);
     set_instant(self, truth, "at", line->received);
-    print_json(self->truth, truth);
+    make_bundle_print_json(self->truth, truth);
     json_decref(truth);
 }
 
@@ -385,7 +387,7 @@ code_of(ApiCode code, ApiVerb verb)
 }
 
 static void
-see_request(void *data, const ApiRequest *request, ApiCode code, SimTime arrived_at)
+make_bundle_see_request(void *data, const ApiRequest *request, ApiCode code, SimTime arrived_at)
 {
     Bundle *self = data;
     const KindClass *class = kind_class(request->key->kind);
@@ -395,7 +397,7 @@ see_request(void *data, const ApiRequest *request, ApiCode code, SimTime arrived
     Stored *stored = is_write && code == API_OK ? take_stored(self, request, arrived_at) : NULL;
     json_t *now = stored == NULL ? NULL : stored->after != NULL ? stored->after : stored->before;
     unsigned http = code_of(code, request->verb);
-    Line line = {
+    MakeBundleLine line = {
         .client = request->client,
         .node = g_hash_table_lookup(self->nodes, &request->client_hash),
         .verb = action,
@@ -416,11 +418,11 @@ see_request(void *data, const ApiRequest *request, ApiCode code, SimTime arrived
         return;
     }
     if (request->verb == API_UPDATE || request->verb == API_UPDATE_STATUS) {
-        line.uid = json_string_value(member(now, "metadata", "uid"));
-        line.version = json_string_value(
-            member(stored == NULL ? NULL : stored->before, "metadata", "resourceVersion"));
+        line.uid = json_string_value(make_bundle_member(now, "metadata", "uid"));
+        line.version = json_string_value(make_bundle_member(stored == NULL ? NULL : stored->before,
+                                                            "metadata", "resourceVersion"));
     } else if (request->verb == API_BIND) {
-        line.uid = json_string_value(member(now, "metadata", "uid"));
+        line.uid = json_string_value(make_bundle_member(now, "metadata", "uid"));
         line.request = json_pack("{s:s, s:{s:s, s:s}}", "kind", "Binding", "target", "kind", "Node",
                                  "name", request->node_name);
     } else if (request->verb == API_DELETE || request->verb == API_EVICT) {
@@ -433,7 +435,7 @@ see_request(void *data, const ApiRequest *request, ApiCode code, SimTime arrived
     }
     if (is_people && is_write && (stored != NULL || http != 200)) /* kubectl sends no empty patch */
         tell_truth(self, &line, action, class->kind, http);
-    if (request->verb == API_CREATE && is_drawn(request->client, request->key->kind))
+    if (request->verb == API_CREATE && make_bundle_is_drawn(request->client, request->key->kind))
         line.name = NULL;
     gboolean has_object = stored != NULL && request->verb != API_BIND && request->verb != API_EVICT;
     if (has_object && stored->after == NULL)
@@ -445,7 +447,7 @@ see_request(void *data, const ApiRequest *request, ApiCode code, SimTime arrived
 }
 
 static void
-see_event(void *data, const ApiEventWrite *write, SimTime responds_at)
+make_bundle_see_event(void *data, const ApiEventWrite *write, SimTime responds_at)
 {
     Bundle *self = data;
     gboolean is_new = write->index == API_NEW_EVENT;
@@ -455,17 +457,17 @@ see_event(void *data, const ApiEventWrite *write, SimTime responds_at)
     const char *namespace = write->event.involved->namespace;
     json_t *body = index < n ? snapshot_event(self->run, index) : NULL;
     const char *client = has_own ? write->event.source : write->client;
-    Line line = {
+    MakeBundleLine line = {
         .client = client,
         .node = g_str_equal(real_name(client), "kubelet")
-                    ? json_string_value(member(body, "source", "host"))
+                    ? json_string_value(make_bundle_member(body, "source", "host"))
                     : NULL,
         .verb = is_new ? "create" : "patch",
         .resource = "events",
         .api_version = "v1",
         .namespace = *namespace != '\0' ? namespace : "default",
         .query = "",
-        .name = json_string_value(member(body, "metadata", "name")),
+        .name = json_string_value(make_bundle_member(body, "metadata", "name")),
         .response = body,
         .status = json_pack("{s:{}, s:i}", "metadata", "code", is_new ? 201 : 200),
         .received = MIN(write->arrives_at, sim_now(run_sim(self->run))),
@@ -543,7 +545,7 @@ renew_leases(Bundle *self, SimTime now)
             api_server_get(cluster_api(run_cluster(self->run)), key) == NULL ||
             *(const uint64_t *)hash != kubelet_hash(node, "kubelet"))
             continue;
-        Line line = {
+        MakeBundleLine line = {
             .client = "kubelet",
             .node = node,
             .verb = "update",
@@ -568,7 +570,7 @@ print_start(Bundle *self, const char *client, const char *node, SimTime at)
                                        KIND_NODE, KIND_CSI_NODE, KIND_ATTACHMENT};
 
     for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++) {
-        Line line = {
+        MakeBundleLine line = {
             .client = client,
             .node = node,
             .verb = "list",
@@ -597,9 +599,9 @@ tell_fault(Bundle *self, const ScenarioAction *action, const char *node)
     json_t *truth = json_pack("{s:s, s:f}", "fault", name != NULL ? name : "other", "lasts",
                               (double)action->lasts / (double)SIM_SECOND);
 
-    set_text(truth, "name", node != NULL ? node : action->process);
+    make_bundle_set_text(truth, "name", node != NULL ? node : action->process);
     set_instant(self, truth, "at", action->at);
-    print_json(self->truth, truth);
+    make_bundle_print_json(self->truth, truth);
     json_decref(truth);
 }
 
@@ -693,16 +695,16 @@ know_kubelets(Bundle *self)
 }
 
 static gboolean
-record(Bundle *self, SimTime until)
+make_bundle_record(Bundle *self, SimTime until)
 {
     g_autoptr(Recorder) recorder = recorder_new(self->run);
     ApiServer *api = cluster_api(run_cluster(self->run));
     gboolean ok = write_dump(self, 0);
     unsigned n = 1;
 
-    api_server_observe(api, see_write, self);
-    api_server_observe_requests(api, see_request, self);
-    api_server_observe_events(api, see_event, self);
+    api_server_observe(api, make_bundle_see_write, self);
+    api_server_observe_requests(api, make_bundle_see_request, self);
+    api_server_observe_events(api, make_bundle_see_event, self);
     for (SimTime now = self->from; now < until && ok; now += SIM_SECOND) {
         if ((now - self->from) % SCRAPED == 0)
             ok = write_scrape(self);
@@ -766,7 +768,7 @@ main(int argc, char **argv)
     if (ok) {
         SimTime until = end_of(scenario, &run_options);
         run_advance(run, self.from);
-        ok = record(&self, until);
+        ok = make_bundle_record(&self, until);
         ok &= fclose(self.log) == 0 && fclose(self.truth) == 0;
     }
     g_hash_table_unref(self.stopped);

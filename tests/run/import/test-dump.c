@@ -25,7 +25,7 @@ static char *folder;
 
 /* Returns: (owned): its path */
 static char *
-put(const char *name, const char *text)
+dump_put(const char *name, const char *text)
 {
     char *path = g_build_filename(folder, name, NULL);
 
@@ -111,7 +111,7 @@ texts_are_read_or_refused(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(texts); i++) {
-        g_autofree char *path = put("dump", texts[i].text);
+        g_autofree char *path = dump_put("dump", texts[i].text);
         const char *const files[] = {path, NULL};
         g_autoptr(ImportReport) report = import_report_new();
         g_autoptr(GError) error = NULL;
@@ -141,7 +141,7 @@ any_cut_of_a_dump_is_told(void **state)
     (void)state;
     for (gsize n = 0; n < strlen(text); n++) {
         g_autofree char *cut = g_strndup(text, n);
-        g_autofree char *path = put("cut", cut);
+        g_autofree char *path = dump_put("cut", cut);
         const char *const files[] = {path, NULL};
         g_autoptr(ImportReport) report = import_report_new();
         g_autoptr(GError) error = NULL;
@@ -158,7 +158,7 @@ deep_nesting_is_refused(void **state)
     (void)state;
     for (unsigned i = 0; i < 100000; i++)
         g_string_append(text, "{\"a\": ");
-    g_autofree char *path = put("deep", text->str);
+    g_autofree char *path = dump_put("deep", text->str);
     const char *const files[] = {path, NULL};
     g_autoptr(ImportReport) report = import_report_new();
     g_autoptr(GError) error = NULL;
@@ -200,7 +200,7 @@ files_are_parts_or_times(void **state)
         g_autoptr(GString) counts = g_string_new(NULL);
         for (unsigned j = 0; j < 4 && several[i].files[j] != NULL; j++) {
             g_autofree char *name = g_strdup_printf("part-%u", j);
-            files[j] = put(name, several[i].files[j]);
+            files[j] = dump_put(name, several[i].files[j]);
         }
         g_autoptr(GPtrArray) dumps = dumps_read(files, report, &error);
         for (unsigned j = 0; dumps != NULL && j < dumps->len; j++)
@@ -237,7 +237,7 @@ newest_time_stamp(void **state)
         g_autofree char *text = g_strdup_printf(
             "{\"apiVersion\": \"v1\", \"kind\": \"Node\", \"metadata\": {\"name\": \"a\", %s}",
             cases[i].object);
-        g_autofree char *path = put("times", text);
+        g_autofree char *path = dump_put("times", text);
         const char *const files[] = {path, NULL};
         g_autoptr(ImportReport) report = import_report_new();
         g_autoptr(GPtrArray) dumps = dumps_read(files, report, NULL);
@@ -512,7 +512,7 @@ expect_set(const Dump *dump, const char *name, unsigned replicas, const char *co
 static void
 sets_are_made_of_their_pods(void **state)
 {
-    g_autofree char *path = put(
+    g_autofree char *path = dump_put(
         "dump",
         LIST(DEPLOYMENT
              "," POD("web-old-1", "2", "01", "old", OWNER("ReplicaSet", "web-old", "7")) "," POD(
@@ -541,10 +541,10 @@ sets_are_made_of_their_pods(void **state)
 static void
 owners_that_are_gone_stay_gone(void **state)
 {
-    g_autofree char *path =
-        put("dump",
-            LIST("{\"apiVersion\": \"apps/v1\", \"kind\": \"StatefulSet\", " META(
-                "other", "1") "}," POD("db-0", "5", "01", "db", OWNER("StatefulSet", "db", "9"))));
+    g_autofree char *path = dump_put(
+        "dump",
+        LIST("{\"apiVersion\": \"apps/v1\", \"kind\": \"StatefulSet\", " META(
+            "other", "1") "}," POD("db-0", "5", "01", "db", OWNER("StatefulSet", "db", "9"))));
     const char *const files[] = {path, NULL};
     g_autoptr(ImportReport) report = import_report_new();
     g_autoptr(GPtrArray) dumps = dumps_read(files, report, NULL);
@@ -601,7 +601,7 @@ migrated_volumes_become_csi_volumes(void **state)
             "'nodeAffinity': {'required': {'nodeSelectorTerms': [{'matchExpressions': [{'key': "
             "'topology.kubernetes.io/zone', 'operator': 'In', 'values': [%s]}]}]}}}}",
             label, migrated[i].driver, migrated[i].source, migrated[i].zones);
-        g_autofree char *path = put("migrated", g_strdelimit(text, "'", '"'));
+        g_autofree char *path = dump_put("migrated", g_strdelimit(text, "'", '"'));
         const char *const files[] = {path, NULL};
         g_autoptr(ImportReport) report = import_report_new();
         g_autoptr(GPtrArray) dumps = dumps_read(files, report, NULL);

@@ -16,12 +16,12 @@ typedef struct {
     ImportReport *report;
     GPtrArray *dumps;
     json_t *drivers;
-} World;
+} FlagsWorld;
 
 static int
-set_up(void **state)
+flags_set_up(void **state)
 {
-    World *self = g_new0(World, 1);
+    FlagsWorld *self = g_new0(FlagsWorld, 1);
 
     self->folder = g_dir_make_tmp("flags-XXXXXX", NULL);
     self->dump_file = g_build_filename(self->folder, "dump.yaml", NULL);
@@ -32,9 +32,9 @@ set_up(void **state)
 }
 
 static int
-tear_down(void **state)
+flags_tear_down(void **state)
 {
-    World *self = *state;
+    FlagsWorld *self = *state;
 
     g_unlink(self->dump_file);
     g_unlink(self->manifest);
@@ -50,7 +50,7 @@ tear_down(void **state)
 }
 
 static const Dump *
-read_dump(World *self, const char *text)
+read_dump(FlagsWorld *self, const char *text)
 {
     const char *const files[] = {self->dump_file, NULL};
     g_autoptr(ImportReport) unused = import_report_new();
@@ -66,7 +66,7 @@ read_dump(World *self, const char *text)
 /* @names: of drivers, after spaces; @manifest, @dump: nullable. Returns: (owned): the sidecars of
  * the first driver */
 static char *
-sidecars(World *self, const char *names, const char *manifest, const char *dump)
+sidecars(FlagsWorld *self, const char *names, const char *manifest, const char *dump)
 {
     g_auto(GStrv) list = g_strsplit(names, " ", -1);
     const char *const files[] = {manifest != NULL ? self->manifest : NULL, NULL};
@@ -85,7 +85,7 @@ sidecars(World *self, const char *names, const char *manifest, const char *dump)
 }
 
 static void
-assert_told(World *self, const char *words)
+assert_told(FlagsWorld *self, const char *words)
 {
     g_autofree char *text = import_report_text(self->report, TRUE);
 
@@ -199,15 +199,15 @@ static void
 reads_all_shapes(void **state)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(shapes); i++) {
-        World *self = *state;
+        FlagsWorld *self = *state;
         g_autofree char *found = sidecars(self, "a.example.com", shapes[i].manifest, NULL);
         if (strcmp(found, shapes[i].sidecars) != 0)
             fail_msg("%s: %s, wanted %s", shapes[i].name, found, shapes[i].sidecars);
         assert_told(self, shapes[i].told);
         g_autofree char *text = import_report_text(self->report, TRUE);
         assert_null(strstr(text, "secret")); /* values are never told */
-        tear_down(state);
-        set_up(state);
+        flags_tear_down(state);
+        flags_set_up(state);
     }
 }
 
@@ -231,7 +231,7 @@ static const char several[] = HEAD DEPLOYMENT(
 static void
 workloads_find_their_drivers(void **state)
 {
-    World *self = *state;
+    FlagsWorld *self = *state;
     g_autofree char *first =
         sidecars(self, "first.csi.example.com disk.csi.blue.com file.csi.blue.com", NULL, several);
     const json_t *second = json_object_get(json_array_get(self->drivers, 1), "sidecars");
@@ -254,7 +254,7 @@ workloads_find_their_drivers(void **state)
 static void
 pods_do_where_workloads_are_missing(void **state)
 {
-    World *self = *state;
+    FlagsWorld *self = *state;
     g_autofree char *found =
         sidecars(self, "blue.csi.example.com", NULL,
                  HEAD POD("blue-1", "r-1", SIDECAR("csi-attacher:v4.8.0", "--timeout=4s"))
@@ -269,7 +269,7 @@ pods_do_where_workloads_are_missing(void **state)
 static void
 a_manifest_wins_over_the_dump(void **state)
 {
-    World *self = *state;
+    FlagsWorld *self = *state;
     g_autofree char *found = sidecars(
         self, "blue.csi.example.com",
         CSI_DRIVER("blue.csi.example.com")
@@ -291,7 +291,7 @@ a_manifest_wins_over_the_dump(void **state)
 static void
 components_are_read(void **state)
 {
-    World *self = *state;
+    FlagsWorld *self = *state;
     const Dump *dump = read_dump(
         self, HEAD STATIC_POD(
                   "kube-controller-manager",
@@ -319,7 +319,7 @@ components_are_read(void **state)
 static void
 no_component_is_told(void **state)
 {
-    World *self = *state;
+    FlagsWorld *self = *state;
     const Dump *dump = read_dump(self, HEAD DEPLOYMENT("x", "{name: c, image: c}"));
 
     assert_null(flags_of_components(dump, self->report));
@@ -327,7 +327,7 @@ no_component_is_told(void **state)
     assert_told(self, "have default flags");
 }
 
-#define WORLD_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+#define WORLD_TEST(f) cmocka_unit_test_setup_teardown(f, flags_set_up, flags_tear_down)
 
 int
 main(void)

@@ -17,10 +17,10 @@
 
 typedef struct {
     const char *name, *text, *fault; /* the fault without the file's name */
-} Row;
+} RecordedRow;
 
 /* clang-format off */
-static const Row rows[] = {
+static const RecordedRow rows[] = {
     {"no JSON", "{\n\"format\":\n", ":3:1: did not find expected node content"},
     {"empty", "", ": must be one JSON object"},
     {"a list", "[1]", ":1:1: must be a mapping, not a list"},
@@ -41,12 +41,12 @@ static const Row rows[] = {
 
 typedef struct {
     char *folder, *file;
-} Place;
+} RecordedPlace;
 
 static int
-set_up(void **state)
+recorded_set_up(void **state)
 {
-    Place *place = g_new0(Place, 1);
+    RecordedPlace *place = g_new0(RecordedPlace, 1);
 
     place->folder = g_dir_make_tmp("recorded-XXXXXX", NULL);
     place->file = g_build_filename(place->folder, "recorded.json", NULL);
@@ -55,9 +55,9 @@ set_up(void **state)
 }
 
 static int
-tear_down(void **state)
+recorded_tear_down(void **state)
 {
-    Place *place = *state;
+    RecordedPlace *place = *state;
 
     g_unlink(place->file);
     g_rmdir(place->folder);
@@ -70,7 +70,7 @@ tear_down(void **state)
 static void
 faults_have_lines(void **state)
 {
-    const Place *place = *state;
+    const RecordedPlace *place = *state;
 
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_autoptr(GError) error = NULL;
@@ -85,7 +85,7 @@ faults_have_lines(void **state)
 }
 
 static void
-fill(Recorded *recorded)
+recorded_fill(Recorded *recorded)
 {
     static const char *claims[] = {"data-cache-0", NULL};
 
@@ -109,12 +109,12 @@ fill(Recorded *recorded)
 static void
 written_reads_back(void **state)
 {
-    const Place *place = *state;
+    const RecordedPlace *place = *state;
     g_autoptr(GError) error = NULL;
     g_autofree char *text = NULL, *again = NULL;
     g_autoptr(Recorded) recorded = recorded_new();
 
-    fill(recorded);
+    recorded_fill(recorded);
     assert_true(recorded_write(recorded, place->folder, &error));
     assert_true(g_file_get_contents(place->file, &text, NULL, NULL));
     g_autoptr(Recorded) read = recorded_read(place->file, &error);
@@ -139,8 +139,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(faults_have_lines, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(written_reads_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(faults_have_lines, recorded_set_up, recorded_tear_down),
+        cmocka_unit_test_setup_teardown(written_reads_back, recorded_set_up, recorded_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

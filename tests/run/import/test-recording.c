@@ -24,7 +24,7 @@ typedef struct {
     const char *requests[REQUESTS_MAX];
     const char *kind, *object; /* whose milestones are looked at; NULL: the faults are */
     const char *found;         /* "created 1 ready 2.5 ...", in seconds */
-} Row;
+} RecordingRow;
 
 static const char *const agents[][2] = {
     {"kubectl",       "kubectl/v1"                   },
@@ -45,7 +45,7 @@ static const char *const agents[][2] = {
 };
 
 /* clang-format off */
-static const Row rows[] = {
+static const RecordingRow rows[] = {
     {"a pod's way",
      {"1 sets create pods s/p", "2 scheduler create pods/binding s/p", "3 kubelet patch pods/status s/p", "4 kubelet patch pods/status s/p",
       "9 kubectl delete pods s/p", "10 kubelet patch pods/status s/p", "11 kubelet delete pods s/p"},
@@ -120,7 +120,7 @@ agent_of(const char *word)
 }
 
 static void
-add_line(GString *log, const char *request, unsigned number)
+recording_add_line(GString *log, const char *request, unsigned number)
 {
     g_auto(GStrv) words = g_strsplit(request, " ", -1);
     g_auto(GStrv) resource = g_strsplit(words[3], "/", 2);
@@ -156,7 +156,7 @@ add_line(GString *log, const char *request, unsigned number)
 }
 
 static char *
-write_file(const char *text)
+recording_write_file(const char *text)
 {
     char *path = NULL;
     int file = g_file_open_tmp("recording-XXXXXX", &path, NULL);
@@ -169,7 +169,7 @@ write_file(const char *text)
 
 /* The last object of that name. */
 static char *
-times_text(const Recorded *recorded, const Row *row)
+times_text(const Recorded *recorded, const RecordingRow *row)
 {
     const GPtrArray *objects = recorded_objects(recorded);
     GString *text = g_string_new(NULL);
@@ -211,7 +211,7 @@ faults_text(const Writes *writes, SimTime start, ImportReport *report)
 static void
 requests_tell(void **state)
 {
-    const Row *row = *state;
+    const RecordingRow *row = *state;
     g_autoptr(GString) text = g_string_new(NULL);
     g_autoptr(Recorded) recorded = recorded_new();
     g_autoptr(ImportReport) report = import_report_new();
@@ -219,9 +219,9 @@ requests_tell(void **state)
 
     assert_true(api_time_parse("2026-03-01T10:00:00Z", &start));
     for (unsigned i = 0; i < REQUESTS_MAX && row->requests[i] != NULL; i++)
-        add_line(text, row->requests[i], i);
-    g_autofree char *log = write_file(text->str);
-    g_autofree char *dump = write_file(
+        recording_add_line(text, row->requests[i], i);
+    g_autofree char *log = recording_write_file(text->str);
+    g_autofree char *dump = recording_write_file(
         "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"n1\",\"uid\":\"u\"}}");
     g_autoptr(GPtrArray) dumps = dumps_read((const char *const[]){dump, NULL}, report, NULL);
     g_autoptr(Writes) writes =

@@ -32,7 +32,7 @@ typedef struct {
 } Counter;
 
 static void
-count(Counter *self, double seconds)
+scrapes_count(Counter *self, double seconds)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(bounds); i++)
         self->counts[i] += seconds <= bounds[i] ? 1 : 0;
@@ -43,7 +43,7 @@ static void
 count_many(Counter *self, unsigned n, double seconds)
 {
     for (unsigned i = 0; i < n; i++)
-        count(self, seconds);
+        scrapes_count(self, seconds);
 }
 
 typedef struct {
@@ -53,12 +53,12 @@ typedef struct {
     ImportReport *report;
     Scrapes *scrapes;
     Recorded *recorded; /* NULL: none */
-} World;
+} ScrapesWorld;
 
 static int
-set_up(void **state)
+scrapes_set_up(void **state)
 {
-    World *self = g_new0(World, 1);
+    ScrapesWorld *self = g_new0(ScrapesWorld, 1);
 
     self->folder = g_dir_make_tmp("scrapes-XXXXXX", NULL);
     self->report = import_report_new();
@@ -67,9 +67,9 @@ set_up(void **state)
 }
 
 static int
-tear_down(void **state)
+scrapes_tear_down(void **state)
 {
-    World *self = *state;
+    ScrapesWorld *self = *state;
 
     for (unsigned i = 0; i < self->n_files; i++) {
         g_unlink(self->files[i]);
@@ -110,7 +110,7 @@ append_counter(GString *text, const Counter *counter)
 
 /* A scrape at @at_s of a process that started at @started_s, both in seconds from t = 0. */
 static void
-scrape(World *self,
+scrape(ScrapesWorld *self,
        const char *name,
        int started_s,
        int at_s,
@@ -132,7 +132,7 @@ scrape(World *self,
 }
 
 static void
-read_all(World *self)
+scrapes_read_all(ScrapesWorld *self)
 {
     g_autoptr(GError) error = NULL;
 
@@ -142,7 +142,7 @@ read_all(World *self)
 }
 
 static char *
-latency_text(World *self)
+latency_text(ScrapesWorld *self)
 {
     json_auto_t *latency = scrapes_latency(self->scrapes, DRIVER, self->report);
 
@@ -151,7 +151,7 @@ latency_text(World *self)
 }
 
 static void
-assert_latency(World *self, const char *wanted)
+assert_latency(ScrapesWorld *self, const char *wanted)
 {
     g_autofree char *text = latency_text(self);
 
@@ -159,7 +159,7 @@ assert_latency(World *self, const char *wanted)
 }
 
 static void
-assert_errors(World *self, const char *wanted)
+assert_errors(ScrapesWorld *self, const char *wanted)
 {
     json_auto_t *errors = scrapes_errors(self->scrapes, DRIVER, (T0_S - API_EPOCH_S) * SIM_SECOND,
                                          self->recorded, self->report);
@@ -179,12 +179,12 @@ assert_errors(World *self, const char *wanted)
 static void
 a_constant_stays_one(void **state)
 {
-    World *self = *state;
+    ScrapesWorld *self = *state;
     Counter create = SIDECAR("CreateVolume");
 
     count_many(&create, 24, 2.504);
     scrape(self, "a", -100, 0, &create, 1);
-    read_all(self);
+    scrapes_read_all(self);
     assert_latency(self, "{\"CreateVolume\":\"2.504s\"}");
 }
 
@@ -192,13 +192,13 @@ a_constant_stays_one(void **state)
 static void
 a_constant_on_a_bound_stays_one(void **state)
 {
-    World *self = *state;
+    ScrapesWorld *self = *state;
     Counter create = SIDECAR("CreateVolume");
 
     for (unsigned i = 0; i < 60; i++)
-        count(&create, 0.995 + 0.01 * i / 60);
+        scrapes_count(&create, 0.995 + 0.01 * i / 60);
     scrape(self, "a", -100, 0, &create, 1);
-    read_all(self);
+    scrapes_read_all(self);
     g_autofree char *text = latency_text(self);
     if (strcmp(text, "{\"CreateVolume\":\"999.9ms\"}") != 0)
         fail_msg("%s", text);
@@ -219,15 +219,15 @@ lognormal(double mean, double cv)
 static void
 a_lognormal_is_found(void **state)
 {
-    World *self = *state;
+    ScrapesWorld *self = *state;
     Counter create = SIDECAR("CreateVolume");
     g_autoptr(SimDist) dist = lognormal(3, 0.7);
     const unsigned n = 2000;
 
     for (unsigned i = 0; i < n; i++)
-        count(&create, sim_dist_quantile(dist, (i + 0.5) / n) / 1e9);
+        scrapes_count(&create, sim_dist_quantile(dist, (i + 0.5) / n) / 1e9);
     scrape(self, "a", -100, 0, &create, 1);
-    read_all(self);
+    scrapes_read_all(self);
     json_auto_t *latency = scrapes_latency(self->scrapes, DRIVER, self->report);
     const json_t *found = json_object_get(json_object_get(latency, "CreateVolume"), "lognormal");
     SimTime mean;
@@ -268,13 +268,13 @@ check_empirical(const json_t *quantiles, const Counter *counter)
 static void
 two_humps_keep_buckets_and_mean(void **state)
 {
-    World *self = *state;
+    ScrapesWorld *self = *state;
     Counter create = SIDECAR("CreateVolume");
 
     count_many(&create, 700, 0.3);
     count_many(&create, 300, 55);
     scrape(self, "a", -100, 0, &create, 1);
-    read_all(self);
+    scrapes_read_all(self);
     json_auto_t *latency = scrapes_latency(self->scrapes, DRIVER, self->report);
     const json_t *found = json_object_get(json_object_get(latency, "CreateVolume"), "empirical");
     assert_non_null(found);
@@ -285,16 +285,16 @@ two_humps_keep_buckets_and_mean(void **state)
 static void
 means_between_scrapes_show_the_spread(void **state)
 {
-    World *self = *state;
+    ScrapesWorld *self = *state;
     Counter create = SIDECAR("CreateVolume");
 
     scrape(self, "0", -100, 0, &create, 1);
     for (unsigned i = 1; i <= 10; i++) {
         g_autofree char *name = g_strdup_printf("%u", i);
-        count(&create, i % 2 == 0 ? 2.8 : 4.2);
+        scrapes_count(&create, i % 2 == 0 ? 2.8 : 4.2);
         scrape(self, name, -100, (int)(60 * i), &create, 1);
     }
-    read_all(self);
+    scrapes_read_all(self);
     /* the standard deviation of ten calls: 0.738 of 3.5 */
     assert_latency(self, "{\"CreateVolume\":{\"lognormal\":{\"mean\":\"3.5s\",\"cv\":0.211}}}");
 }
@@ -304,7 +304,7 @@ means_between_scrapes_show_the_spread(void **state)
 static void
 few_calls_of_two_kinds_stay_apart(void **state)
 {
-    World *self = *state;
+    ScrapesWorld *self = *state;
     Counter create = SIDECAR("CreateVolume");
 
     scrape(self, "0", -100, 0, &create, 1);
@@ -313,7 +313,7 @@ few_calls_of_two_kinds_stay_apart(void **state)
         count_many(&create, 5, i == 4 ? 9 : 1.8);
         scrape(self, name, -100, (int)(60 * i), &create, 1);
     }
-    read_all(self);
+    scrapes_read_all(self);
     json_auto_t *latency = scrapes_latency(self->scrapes, DRIVER, self->report);
     const json_t *found = json_object_get(json_object_get(latency, "CreateVolume"), "empirical");
     assert_non_null(found);
@@ -327,7 +327,7 @@ few_calls_of_two_kinds_stay_apart(void **state)
 static void
 two_scrapes_give_the_difference(void **state)
 {
-    World *self = *state;
+    ScrapesWorld *self = *state;
     Counter create = SIDECAR("CreateVolume");
 
     count_many(&create, 5, 20);
@@ -337,7 +337,7 @@ two_scrapes_give_the_difference(void **state)
     char *later = self->files[1];
     self->files[1] = self->files[0];
     self->files[0] = later;
-    read_all(self);
+    scrapes_read_all(self);
     assert_latency(self, "{\"CreateVolume\":\"800ms\"}");
 }
 
@@ -345,7 +345,7 @@ two_scrapes_give_the_difference(void **state)
 static void
 a_restart_is_no_difference(void **state)
 {
-    World *self = *state;
+    ScrapesWorld *self = *state;
     Counter create = SIDECAR("CreateVolume"), again = SIDECAR("CreateVolume");
 
     count_many(&create, 5, 20);
@@ -354,7 +354,7 @@ a_restart_is_no_difference(void **state)
     scrape(self, "a-1", -100, 60, &create, 1);
     count_many(&again, 8, 0.9);
     scrape(self, "a-2", 90, 120, &again, 1);
-    read_all(self);
+    scrapes_read_all(self);
     assert_latency(self, "{\"CreateVolume\":\"880ms\"}"); /* (2 * 0.8 + 8 * 0.9) / 10 */
 }
 
@@ -362,17 +362,17 @@ a_restart_is_no_difference(void **state)
 static void
 processes_are_told_apart(void **state)
 {
-    World *self = *state;
+    ScrapesWorld *self = *state;
     Counter one[] = {SIDECAR("Probe"), SIDECAR("CreateVolume")};
     Counter other[] = {SIDECAR("Probe"), SIDECAR("CreateVolume")};
 
-    count(&one[0], 0.0021);
+    scrapes_count(&one[0], 0.0021);
     count_many(&one[1], 1, 1.1);
-    count(&other[0], 0.0022);
+    scrapes_count(&other[0], 0.0022);
     count_many(&other[1], 3, 2);
     scrape(self, "one", -100, 0, one, 2);
     scrape(self, "other", -100, 1, other, 2);
-    read_all(self);
+    scrapes_read_all(self);
     assert_latency(self, "{\"CreateVolume\":\"1.775s\"}"); /* a difference would be 2 s */
 }
 
@@ -380,7 +380,7 @@ processes_are_told_apart(void **state)
 static void
 operations_are_the_last_resort(void **state)
 {
-    World *self = *state;
+    ScrapesWorld *self = *state;
     Counter counters[] = {
         {"storage_operation_duration_seconds", "volume_attach",           "success", {0}, 0},
         {"storage_operation_duration_seconds", "volume_mount",            "success", {0}, 0},
@@ -390,9 +390,9 @@ operations_are_the_last_resort(void **state)
     };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(counters); i++)
-        count(&counters[i], 5 - i);
+        scrapes_count(&counters[i], 5 - i);
     scrape(self, "a", -100, 0, counters, G_N_ELEMENTS(counters));
-    read_all(self);
+    scrapes_read_all(self);
     assert_latency(self, "{\"ControllerPublishVolume\":\"1s\",\"NodeUnstageVolume\":\"3s\","
                          "\"NodePublishVolume\":\"2s\"}");
     g_autofree char *report = import_report_text(self->report, TRUE);
@@ -402,7 +402,7 @@ operations_are_the_last_resort(void **state)
 static void
 failures_become_errors(void **state)
 {
-    World *self = *state;
+    ScrapesWorld *self = *state;
     Counter counters[] = {
         {"csi_sidecar_operations_seconds", "CreateVolume", "Internal",         {0}, 0},
         {"csi_sidecar_operations_seconds", "CreateVolume", "DeadlineExceeded", {0}, 0},
@@ -414,7 +414,7 @@ failures_become_errors(void **state)
     scrape(self, "1", -100, 60, counters, 2);
     count_many(&counters[0], 9, 1);
     scrape(self, "2", -100, 120, counters, 2);
-    read_all(self);
+    scrapes_read_all(self);
     assert_latency(self, "none");
     assert_errors(self, "[{\"method\":\"CreateVolume\",\"code\":\"INTERNAL\",\"count\":9,\"from\":"
                         "\"1m0s\",\"until\":\"2m0s\"}]");
@@ -424,7 +424,7 @@ failures_become_errors(void **state)
 
 /* A claim that was asked for and provisioned at these seconds; @created_s 0: never */
 static void
-record_claim(World *self, const char *name, double asked_s, double created_s)
+record_claim(ScrapesWorld *self, const char *name, double asked_s, double created_s)
 {
     RecordedObject *claim = recorded_add(self->recorded, RECORDED_CLAIM, "shop", name);
 
@@ -439,7 +439,7 @@ record_claim(World *self, const char *name, double asked_s, double created_s)
 
 /* Failures between 60 and 120 s, of calls that last 1 s. */
 static void
-scrape_failures(World *self)
+scrape_failures(ScrapesWorld *self)
 {
     Counter counters[] = {
         {"csi_sidecar_operations_seconds", "CreateVolume", "Internal", {0}, 0},
@@ -451,7 +451,7 @@ scrape_failures(World *self)
     scrape(self, "1", -100, 60, counters, 2);
     count_many(&counters[0], 5, 1);
     scrape(self, "2", -100, 120, counters, 2);
-    read_all(self);
+    scrapes_read_all(self);
 }
 
 /* One claim is served at 64 s, one asks at 70 s and has to wait, others are served from 100 s on.
@@ -459,7 +459,7 @@ scrape_failures(World *self)
 static void
 a_recording_tells_the_phase(void **state)
 {
-    World *self = *state;
+    ScrapesWorld *self = *state;
 
     scrape_failures(self);
     record_claim(self, "before", 64, 65.1);
@@ -474,7 +474,7 @@ a_recording_tells_the_phase(void **state)
 static void
 single_failures_are_counted(void **state)
 {
-    World *self = *state;
+    ScrapesWorld *self = *state;
 
     scrape_failures(self);
     record_claim(self, "waits", 70, 80);
@@ -488,12 +488,12 @@ single_failures_are_counted(void **state)
 static void
 old_failures_are_told(void **state)
 {
-    World *self = *state;
+    ScrapesWorld *self = *state;
     Counter counter = {"csi_sidecar_operations_seconds", "CreateVolume", "Internal", {0}, 0};
 
     count_many(&counter, 7, 1);
     scrape(self, "0", -10000, 60, &counter, 1);
-    read_all(self);
+    scrapes_read_all(self);
     assert_errors(self, "none");
     g_autofree char *report = import_report_text(self->report, TRUE);
     assert_non_null(strstr(report, "7 calls of CreateVolume failed with INTERNAL"));
@@ -518,7 +518,7 @@ static const struct {
 static void
 says_what_is_wrong(void **state)
 {
-    World *self = *state;
+    ScrapesWorld *self = *state;
 
     for (unsigned i = 0; i < G_N_ELEMENTS(broken); i++) {
         g_autoptr(GError) error = NULL;
@@ -532,7 +532,7 @@ says_what_is_wrong(void **state)
     }
 }
 
-#define WORLD_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+#define WORLD_TEST(f) cmocka_unit_test_setup_teardown(f, scrapes_set_up, scrapes_tear_down)
 
 int
 main(void)

@@ -39,13 +39,13 @@ typedef struct {
     const char *request, *response; /* bodies; NULL: a log of level Metadata */
     const char *item;               /* without its time; NULL: none */
     const char *reason;             /* of what is left out; NULL: nothing is */
-} Row;
+} WorkloadRow;
 
 #define KUBECTL "kubectl/v1"
 #define POD                                                                                        \
     "{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"q\",\"namespace\":\"s\""
 /* clang-format off */
-static const Row rows[] = {
+static const WorkloadRow rows[] = {
     {"create", KUBECTL, "create", "", "pods", "", "s", "q", 201, POD "}}", POD ",\"uid\":\"9\",\"generation\":1},\"spec\":{\"nodeName\":\"n1\"},\"status\":{}}",
      "{\"create\":{\"manifest\":" POD "},\"spec\":{\"nodeName\":\"n1\"}}}}", NULL},
     {"create at level Request", KUBECTL, "create", "", "pods", "", "s", "q", 201, POD "},\"spec\":{}}", NULL,
@@ -130,7 +130,7 @@ static const Row rows[] = {
 /* clang-format on */
 
 static char *
-line_of(const Row *row, unsigned number)
+line_of(const WorkloadRow *row, unsigned number)
 {
     GString *line = g_string_new(NULL);
     g_auto(GStrv) resource = g_strsplit(row->resource, "/", 2);
@@ -163,7 +163,7 @@ line_of(const Row *row, unsigned number)
 }
 
 static char *
-write_file(const char *text)
+workload_write_file(const char *text)
 {
     char *path = NULL;
     int file = g_file_open_tmp("workload-XXXXXX", &path, NULL);
@@ -175,15 +175,15 @@ write_file(const char *text)
 }
 
 static json_t *
-items_of(const Row *first, unsigned n, ImportReport *report)
+items_of(const WorkloadRow *first, unsigned n, ImportReport *report)
 {
     g_autoptr(GString) lines = g_string_new(NULL);
     for (unsigned i = 0; i < n; i++) {
         g_autofree char *line = line_of(&first[i], i);
         g_string_append(lines, line);
     }
-    g_autofree char *log = write_file(lines->str);
-    g_autofree char *dump = write_file(DUMP_HEAD AT_START "]}");
+    g_autofree char *log = workload_write_file(lines->str);
+    g_autofree char *dump = workload_write_file(DUMP_HEAD AT_START "]}");
     g_autoptr(GPtrArray) dumps = dumps_read((const char *const[]){dump, NULL}, report, NULL);
     g_autoptr(Recorded) recorded = recorded_new();
     g_autoptr(Pruner) pruner = pruner_new(report);
@@ -202,7 +202,7 @@ items_of(const Row *first, unsigned n, ImportReport *report)
 static void
 a_request_is_an_item(void **state)
 {
-    const Row *row = *state;
+    const WorkloadRow *row = *state;
     g_autoptr(ImportReport) report = import_report_new();
     json_t *items = items_of(row, 1, report), *item = json_array_get(items, 0);
     const char *at = json_string_value(json_object_get(item, "at"));
@@ -240,12 +240,12 @@ a_request_is_an_item(void **state)
 static void
 what_a_missing_workload_made_is_left_out(void **state)
 {
-    static const Row there[] = {MADE("pods", "db-7"), EVICTED("db-7"),
-                                MADE("persistentvolumeclaims", "data-x-db-7"),
-                                DELETED("persistentvolumeclaims", "data-x-db-7")};
-    static const Row missing[] = {MADE("pods", "cache-0"), EVICTED("cache-0"),
-                                  MADE("persistentvolumeclaims", "data-cache-0"),
-                                  DELETED("persistentvolumeclaims", "data-cache-0")};
+    static const WorkloadRow there[] = {MADE("pods", "db-7"), EVICTED("db-7"),
+                                        MADE("persistentvolumeclaims", "data-x-db-7"),
+                                        DELETED("persistentvolumeclaims", "data-x-db-7")};
+    static const WorkloadRow missing[] = {MADE("pods", "cache-0"), EVICTED("cache-0"),
+                                          MADE("persistentvolumeclaims", "data-cache-0"),
+                                          DELETED("persistentvolumeclaims", "data-cache-0")};
     g_autoptr(ImportReport) report = import_report_new();
     json_auto_t *some = items_of(there, G_N_ELEMENTS(there), report);
     json_auto_t *none = items_of(missing, G_N_ELEMENTS(missing), report);

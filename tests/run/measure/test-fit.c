@@ -19,10 +19,10 @@ typedef struct {
     SimDistArg args[3];
     FitFamily family;
     double a, b, shift;
-} Row;
+} MeasureFitRow;
 
 /* clang-format off */
-static const Row rows[] = {
+static const MeasureFitRow rows[] = {
     {"lognormal", "lognormal", {{.name = "mu", .number = -3}, {.name = "sigma", .number = 0.8}}, FIT_LOGNORMAL, -3, 0.8, 0},
     {"lognormal from 20 ms on", "lognormal",
      {{.name = "mu", .number = -5}, {.name = "sigma", .number = 1}, {.name = "shift", .is_time = TRUE, .time = 20 * SIM_MS}},
@@ -36,7 +36,7 @@ static const Row rows[] = {
 /* clang-format on */
 
 static unsigned
-n_args(const Row *row)
+n_args(const MeasureFitRow *row)
 {
     unsigned n = 0;
 
@@ -46,7 +46,7 @@ n_args(const Row *row)
 }
 
 static SimDist *
-dist_of(const Row *row)
+dist_of(const MeasureFitRow *row)
 {
     GError *error = NULL;
     SimDist *dist = sim_dist_new(row->kind, row->args, n_args(row), &error);
@@ -58,7 +58,7 @@ dist_of(const Row *row)
 
 /* The quantiles themselves, evenly spread: no luck in it. */
 static void
-draw(const SimDist *dist, double *seconds)
+fit_draw(const SimDist *dist, double *seconds)
 {
     for (unsigned i = 0; i < N; i++)
         seconds[i] = (double)sim_dist_quantile(dist, (i + 0.5) / N) / (double)SIM_SECOND;
@@ -67,12 +67,12 @@ draw(const SimDist *dist, double *seconds)
 static void
 finds_the_family(void **state)
 {
-    const Row *row = *state;
+    const MeasureFitRow *row = *state;
     g_autoptr(SimDist) dist = dist_of(row);
     double seconds[N];
     Fit fit;
 
-    draw(dist, seconds);
+    fit_draw(dist, seconds);
     fit_samples(seconds, N, &fit);
     const FitResult *found = &fit.families[row->family];
     assert_true(found->is_possible);
@@ -92,14 +92,14 @@ finds_it_in_buckets(void **state)
 {
     static const double upper[] = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
                                    0.1,   0.25,   0.5,   1,    2.5,   INFINITY};
-    const Row *row = *state;
+    const MeasureFitRow *row = *state;
     g_autoptr(SimDist) dist = dist_of(row);
     double seconds[N], cumulative[G_N_ELEMENTS(upper)] = {0};
     Fit fit;
 
     if (row->family == FIT_SHIFTED || row->family == FIT_EXPONENTIAL)
         return; /* histograms are not fitted with these */
-    draw(dist, seconds);
+    fit_draw(dist, seconds);
     for (unsigned i = 0; i < N; i++)
         for (unsigned k = 0; k < G_N_ELEMENTS(upper); k++)
             cumulative[k] += seconds[i] <= upper[k] ? 1 : 0;

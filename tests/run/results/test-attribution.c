@@ -33,7 +33,7 @@ load_file(const char *file, const char *const *set)
 }
 
 static Run *
-execute(const Scenario *scenario, uint64_t seed)
+attribution_execute(const Scenario *scenario, uint64_t seed)
 {
     g_autoptr(GError) error = NULL;
     const RunOptions options = {.seed = seed};
@@ -101,7 +101,7 @@ static unsigned
 check_scenario(const char *file, uint64_t seed)
 {
     g_autoptr(Scenario) scenario = load_file(file, NULL);
-    g_autoptr(Run) run = execute(scenario, seed);
+    g_autoptr(Run) run = attribution_execute(scenario, seed);
     g_autoptr(Stages) stages = stages_new(run);
     g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(ChainLink));
     g_autoptr(ChainReader) reader = chain_reader_new(sim_trace(run_sim(run)));
@@ -173,15 +173,15 @@ causes_add_up_in_every_scenario(void **state)
 
 /* ---- Closed forms, on the bare engine ---- */
 
-typedef struct Line Line;
+typedef struct AttributionLine AttributionLine;
 
 typedef struct {
-    Line *line;
+    AttributionLine *line;
     SimTime arrived_at, done_at;
     SimCauseId done_by;
-} Job;
+} AttributionJob;
 
-struct Line {
+struct AttributionLine {
     Sim *sim;
     SimStation *station;
     SimTime service;
@@ -191,7 +191,7 @@ struct Line {
 static void
 job_done(Sim *sim, void *data)
 {
-    Job *job = data;
+    AttributionJob *job = data;
 
     job->done_at = sim_now(sim);
     job->done_by = sim_cause(sim);
@@ -202,7 +202,7 @@ static void
 job_serve(void *self, void *job)
 {
     static const SimEventType done = {.name = "done", .fire = job_done};
-    const Line *line = self;
+    const AttributionLine *line = self;
 
     sim_after(line->sim, line->service, &done, job, WAIT_DRIVER);
 }
@@ -210,7 +210,7 @@ job_serve(void *self, void *job)
 static void
 job_arrives(Sim *sim, void *data)
 {
-    Job *job = data;
+    AttributionJob *job = data;
 
     (void)sim;
     sim_station_submit(job->line->station, job);
@@ -219,7 +219,7 @@ job_arrives(Sim *sim, void *data)
 static const SimEventType arrives = {.name = "arrives", .fire = job_arrives};
 
 static SimTime
-time_of(const GArray *links, WaitKind wait)
+attribution_time_of(const GArray *links, WaitKind wait)
 {
     SimTime sum = 0;
 
@@ -239,8 +239,9 @@ one_worker_is_md1(void **state)
     const unsigned n = 200000;
     const SimTime service = 800 * SIM_MS;
     Sim *sim = sim_new(&(SimOptions){.seed = 1});
-    Line line = {
-        .sim = sim, .service = service, .jobs = g_array_sized_new(FALSE, TRUE, sizeof(Job), n)};
+    AttributionLine line = {.sim = sim,
+                            .service = service,
+                            .jobs = g_array_sized_new(FALSE, TRUE, sizeof(AttributionJob), n)};
     g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(ChainLink));
     g_autoptr(SimDist) gaps = sim_dist_new(
         "exponential", &(SimDistArg){.name = "mean", .is_time = TRUE, .time = SIM_SECOND}, 1, NULL);
@@ -252,20 +253,20 @@ one_worker_is_md1(void **state)
     line.station = sim_station_new(sim, 1, job_serve, &line, WAIT_WORKERS);
     g_array_set_size(line.jobs, n);
     for (unsigned i = 0; i < n; i++) {
-        Job *job = &g_array_index(line.jobs, Job, i);
+        AttributionJob *job = &g_array_index(line.jobs, AttributionJob, i);
         at += sim_dist_draw(gaps, stream, 1, i);
-        *job = (Job){.line = &line, .arrived_at = at};
+        *job = (AttributionJob){.line = &line, .arrived_at = at};
         sim_at(sim, at, &arrives, job, WAIT_SCENARIO);
     }
     sim_run_until(sim, SIM_TIME_MAX - 1);
     for (unsigned i = 0; i < n; i++) {
-        const Job *job = &g_array_index(line.jobs, Job, i);
+        const AttributionJob *job = &g_array_index(line.jobs, AttributionJob, i);
         SimTime wait = MAX(0, free_at - job->arrived_at);
         free_at = job->arrived_at + wait + service;
         g_array_set_size(links, 0);
         attribution_walk(sim_trace(sim), job->done_by, job->arrived_at, job->done_at, NULL, links);
-        assert_int_equal(time_of(links, WAIT_WORKERS), wait);
-        assert_int_equal(time_of(links, WAIT_DRIVER), service);
+        assert_int_equal(attribution_time_of(links, WAIT_WORKERS), wait);
+        assert_int_equal(attribution_time_of(links, WAIT_DRIVER), service);
         total += (double)wait;
     }
     double theory = 0.8 * (double)service / (2 * (1 - 0.8));
@@ -278,12 +279,12 @@ one_worker_is_md1(void **state)
 typedef struct {
     SimTime sent_at;
     SimCauseId sent_by;
-} Request;
+} AttributionRequest;
 
 static void
 request_sent(Sim *sim, void *data)
 {
-    Request *request = data;
+    AttributionRequest *request = data;
 
     request->sent_at = sim_now(sim);
     request->sent_by = sim_cause(sim);
@@ -298,7 +299,7 @@ a_token_bucket_is_a_token_bucket(void **state)
     Sim *sim = sim_new(&(SimOptions){.seed = 1});
     g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(ChainLink));
     SimTokenBucket bucket;
-    Request requests[100];
+    AttributionRequest requests[100];
 
     (void)state;
     sim_token_bucket_init(&bucket, 5, 10);
@@ -308,7 +309,7 @@ a_token_bucket_is_a_token_bucket(void **state)
     for (unsigned i = 0; i < G_N_ELEMENTS(requests); i++) {
         g_array_set_size(links, 0);
         attribution_walk(sim_trace(sim), requests[i].sent_by, 0, requests[i].sent_at, NULL, links);
-        assert_int_equal(time_of(links, WAIT_THROTTLE),
+        assert_int_equal(attribution_time_of(links, WAIT_THROTTLE),
                          i < 10 ? 0 : (SimTime)(i - 9) * SIM_SECOND / 5);
         assert_int_equal(links->len, i < 10 ? 0 : 1);
     }
@@ -360,7 +361,7 @@ run_small(Scenario **scenario, const char *driver, const char *provisioner, unsi
     assert_true(g_file_set_contents(file, text, -1, &error));
     *scenario = load_file(file, NULL);
     remove(file);
-    return execute(*scenario, 1);
+    return attribution_execute(*scenario, 1);
 }
 
 static SimTime
@@ -464,7 +465,7 @@ assert_bottleneck(
     SimTime sum;
 
     for (uint64_t seed = 1; seed <= n_seeds; seed++) {
-        g_autoptr(Run) run = execute(scenario, seed);
+        g_autoptr(Run) run = attribution_execute(scenario, seed);
         g_autoptr(Stages) stages = stages_new(run);
         attribution_add(attribution, run, stages);
     }
@@ -505,7 +506,7 @@ attribution_changes_nothing(void **state)
     g_autofree char *file =
         g_build_filename(g_getenv("KVOLSIM_SRCDIR"), "scenarios/quickstart.yaml", NULL);
     g_autoptr(Scenario) scenario = load_file(file, NULL);
-    g_autoptr(Run) traced = execute(scenario, 3);
+    g_autoptr(Run) traced = attribution_execute(scenario, 3);
     const RunOptions options = {.seed = 3, .untraced = TRUE};
     g_autoptr(Run) untraced = run_new(scenario, &options, NULL);
     g_autoptr(Attribution) attribution = attribution_new();

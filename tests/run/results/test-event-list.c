@@ -91,11 +91,11 @@ run_names(Scenario **scenario)
     return run;
 }
 
-typedef void (*Writer)(const Run *run, const Stages *stages, ResultFile *file);
+typedef void (*EventListWriter)(const Run *run, const Stages *stages, ResultFile *file);
 
 /* Returns: (owned): the text of a file */
 static char *
-contents_of(const Run *run, Writer writer)
+contents_of(const Run *run, EventListWriter writer)
 {
     char *folder = g_dir_make_tmp("kvolsim-XXXXXX", NULL), *contents = NULL;
     g_autofree char *path = g_build_filename(folder, "events", NULL);
@@ -111,7 +111,7 @@ contents_of(const Run *run, Writer writer)
 }
 
 static const char *
-text_of(const json_t *object, const char *one, const char *other)
+event_list_text_of(const json_t *object, const char *one, const char *other)
 {
     return json_string_value(json_object_get(json_object_get(object, one), other));
 }
@@ -158,14 +158,15 @@ the_list_is_by_namespace_and_name(void **state)
     for (gsize i = 0; i < json_array_size(items); i++) {
         const json_t *item = json_array_get(items, i);
         int order = before == NULL ? -1
-                                   : strcmp(text_of(before, "metadata", "namespace"),
-                                            text_of(item, "metadata", "namespace"));
+                                   : strcmp(event_list_text_of(before, "metadata", "namespace"),
+                                            event_list_text_of(item, "metadata", "namespace"));
         assert_true(order <= 0);
         if (order == 0)
-            assert_true(strcmp(text_of(before, "metadata", "name"),
-                               text_of(item, "metadata", "name")) <= 0);
-        n_between += order == 0 && strcmp(text_of(before, "involvedObject", "name"), "a") == 0 &&
-                     strlen(text_of(item, "involvedObject", "name")) > strlen("a.12345678");
+            assert_true(strcmp(event_list_text_of(before, "metadata", "name"),
+                               event_list_text_of(item, "metadata", "name")) <= 0);
+        n_between +=
+            order == 0 && strcmp(event_list_text_of(before, "involvedObject", "name"), "a") == 0 &&
+            strlen(event_list_text_of(item, "involvedObject", "name")) > strlen("a.12345678");
         before = item;
     }
     for (unsigned i = 0; i < api_server_n_events(api); i++)

@@ -12,7 +12,7 @@
 /* Whole runs of the ready scenarios. */
 
 static Scenario *
-load(const char *name, const char *const *set)
+results_run_load(const char *name, const char *const *set)
 {
     const char *source = g_getenv("KVOLSIM_SRCDIR");
     g_autofree char *file = g_strdup_printf("%s/scenarios/%s.yaml", source, name);
@@ -29,7 +29,7 @@ load(const char *name, const char *const *set)
 }
 
 static Run *
-execute(const Scenario *scenario, const RunOptions *options)
+results_run_execute(const Scenario *scenario, const RunOptions *options)
 {
     g_autoptr(GError) error = NULL;
     Run *run = run_new(scenario, options, &error);
@@ -72,9 +72,9 @@ assert_same_story(const char *name,
                   const RunOptions *other,
                   const char *const *set)
 {
-    g_autoptr(Scenario) scenario = load(name, set);
-    g_autoptr(Run) first = execute(scenario, one);
-    g_autoptr(Run) second = execute(scenario, other);
+    g_autoptr(Scenario) scenario = results_run_load(name, set);
+    g_autoptr(Run) first = results_run_execute(scenario, one);
+    g_autoptr(Run) second = results_run_execute(scenario, other);
     g_autofree char *told = story(first);
     g_autofree char *retold = story(second);
 
@@ -113,10 +113,11 @@ the_same_seed_tells_the_same_story(void **state)
 static void
 another_seed_tells_another_story(void **state)
 {
-    g_autoptr(Scenario) scenario = load("wait-for-first-consumer", NULL);
-    g_autoptr(Run) first = execute(scenario, &(RunOptions){.seed = 1});
-    g_autoptr(Run) second = execute(scenario, &(RunOptions){.seed = 2});
-    g_autoptr(Run) third = execute(scenario, &(RunOptions){.seed = 1, .replication = 1});
+    g_autoptr(Scenario) scenario = results_run_load("wait-for-first-consumer", NULL);
+    g_autoptr(Run) first = results_run_execute(scenario, &(RunOptions){.seed = 1});
+    g_autoptr(Run) second = results_run_execute(scenario, &(RunOptions){.seed = 2});
+    g_autoptr(Run) third =
+        results_run_execute(scenario, &(RunOptions){.seed = 1, .replication = 1});
     g_autofree char *told = story(first), *retold = story(second), *replicated = story(third);
 
     (void)state;
@@ -128,7 +129,7 @@ another_seed_tells_another_story(void **state)
 static void
 a_run_may_end_anywhere(void **state)
 {
-    g_autoptr(Scenario) scenario = load("burst-100", NULL);
+    g_autoptr(Scenario) scenario = results_run_load("burst-100", NULL);
 
     (void)state;
     for (SimTime end = SIM_SECOND; end < 90 * SIM_SECOND; end += 3701 * SIM_MS) {
@@ -146,8 +147,8 @@ a_run_may_end_anywhere(void **state)
 static void
 spans_outlive_components(void **state)
 {
-    g_autoptr(Scenario) scenario = load("leader-election", NULL);
-    g_autoptr(Run) run = execute(scenario, &(RunOptions){.seed = 1, .measured = TRUE});
+    g_autoptr(Scenario) scenario = results_run_load("leader-election", NULL);
+    g_autoptr(Run) run = results_run_execute(scenario, &(RunOptions){.seed = 1, .measured = TRUE});
     const SimLog *spans = sim_metrics_spans(sim_metrics(run_sim(run)));
     const Strings *strings = objects_strings(run_objects(run));
 
@@ -172,7 +173,7 @@ static void
 progress_breaks_off(void **state)
 {
     const char *const set[] = {"spec.until=1000h", NULL};
-    g_autoptr(Scenario) scenario = load("burst-100", set);
+    g_autoptr(Scenario) scenario = results_run_load("burst-100", set);
     unsigned n_calls = 0;
     const RunOptions options = {
         .seed = 1, .polling = TRUE, .progress = stop_at_once, .progress_data = &n_calls};
@@ -197,8 +198,8 @@ stages_add_up(void **state)
 
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(names); i++) {
-        g_autoptr(Scenario) scenario = load(names[i], NULL);
-        g_autoptr(Run) run = execute(scenario, &(RunOptions){.seed = 1});
+        g_autoptr(Scenario) scenario = results_run_load(names[i], NULL);
+        g_autoptr(Run) run = results_run_execute(scenario, &(RunOptions){.seed = 1});
         g_autoptr(Stages) stages = stages_new(run);
         const GArray *pods = stages_pods(stages);
         for (unsigned k = 0; k < pods->len; k++) {
@@ -242,8 +243,8 @@ volumes_of_all_kinds_have_stages(void **state)
 
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
-        g_autoptr(Scenario) scenario = load(rows[i].scenario, rows[i].set);
-        g_autoptr(Run) run = execute(scenario, &(RunOptions){.seed = 1});
+        g_autoptr(Scenario) scenario = results_run_load(rows[i].scenario, rows[i].set);
+        g_autoptr(Run) run = results_run_execute(scenario, &(RunOptions){.seed = 1});
         g_autoptr(Stages) stages = stages_new(run);
         const GArray *pods = stages_pods(stages);
         SimTime attach = 0;
@@ -272,10 +273,10 @@ a_node_pulls_an_image_once(void **state)
 {
     const char *const parallel[] = {"spec.nodes[0].kubelet.serializeImagePulls=false", NULL};
     const SimTime alone = 20 * SIM_SECOND, before = 415 * SIM_MS;
-    g_autoptr(Scenario) scenario = load("image-pulls", NULL);
-    g_autoptr(Scenario) other = load("image-pulls", parallel);
-    g_autoptr(Run) run = execute(scenario, &(RunOptions){.seed = 1});
-    g_autoptr(Run) run_of_other = execute(other, &(RunOptions){.seed = 1});
+    g_autoptr(Scenario) scenario = results_run_load("image-pulls", NULL);
+    g_autoptr(Scenario) other = results_run_load("image-pulls", parallel);
+    g_autoptr(Run) run = results_run_execute(scenario, &(RunOptions){.seed = 1});
+    g_autoptr(Run) run_of_other = results_run_execute(other, &(RunOptions){.seed = 1});
     g_autoptr(Stages) stages = stages_new(run);
     g_autoptr(Stages) stages_of_other = stages_new(run_of_other);
 
@@ -293,8 +294,8 @@ static void
 copies_name_their_own(void **state)
 {
     const char *const set[] = {"spec.workload[0].create.count=5", "spec.until=20.1s", NULL};
-    g_autoptr(Scenario) scenario = load("published/pub-2", set);
-    g_autoptr(Run) run = execute(scenario, &(RunOptions){.seed = 1});
+    g_autoptr(Scenario) scenario = results_run_load("published/pub-2", set);
+    g_autoptr(Run) run = results_run_execute(scenario, &(RunOptions){.seed = 1});
     const ApiServer *api = cluster_api(run_cluster(run));
     const Objects *objects = run_objects(run);
 
@@ -311,7 +312,7 @@ copies_name_their_own(void **state)
 }
 
 static int
-compare_names(const void *a, const void *b)
+run_compare_names(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -329,15 +330,15 @@ scenario_names(void)
     while ((file = g_dir_read_name(files)) != NULL)
         if (g_str_has_suffix(file, ".yaml"))
             g_ptr_array_add(names, g_strndup(file, strlen(file) - strlen(".yaml")));
-    g_ptr_array_sort(names, compare_names);
+    g_ptr_array_sort(names, run_compare_names);
     return names;
 }
 
 static void
 assert_meets_expectations(const char *name, uint64_t seed)
 {
-    g_autoptr(Scenario) scenario = load(name, NULL);
-    g_autoptr(Run) run = execute(scenario, &(RunOptions){.seed = seed});
+    g_autoptr(Scenario) scenario = results_run_load(name, NULL);
+    g_autoptr(Run) run = results_run_execute(scenario, &(RunOptions){.seed = seed});
     unsigned n;
     const ExpectResult *results = run_expects(run, &n);
 

@@ -16,16 +16,16 @@ typedef struct {
     Scenario *scenario;
     Run *run;
     Stages *stages;
-} World;
+} SnapshotsWorld;
 
-static World
+static SnapshotsWorld
 world_new(const char *name)
 {
     g_autofree char *file = g_build_filename(g_getenv("KVOLSIM_SRCDIR"), "scenarios", name, NULL);
     const ScenarioOptions options = {.data_dir = g_getenv("KVOLSIM_SRCDIR")};
     g_autoptr(GPtrArray) faults = NULL;
     g_autoptr(GError) error = NULL;
-    World self = {.scenario = scenario_load(file, &options, &faults)};
+    SnapshotsWorld self = {.scenario = scenario_load(file, &options, &faults)};
 
     assert_non_null(self.scenario);
     self.run = run_new(self.scenario, &(RunOptions){.seed = 1, .measured = TRUE}, &error);
@@ -36,7 +36,7 @@ world_new(const char *name)
 }
 
 static void
-world_clear(World *self)
+snapshots_world_clear(SnapshotsWorld *self)
 {
     stages_free(self->stages);
     run_free(self->run);
@@ -57,14 +57,14 @@ stages_only_where_they_occur(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
-        World world = world_new(cases[i].name);
+        SnapshotsWorld world = world_new(cases[i].name);
         const SimSample *samples = world.stages->samples;
         print_message("%s\n", cases[i].name);
         assert_int_equal(samples[STAGE_BIND].values->len, cases[i].n_bind);
         assert_int_equal(samples[STAGE_RESTORE].values->len, cases[i].n_restore);
         assert_int_equal(samples[STAGE_SNAPSHOT].values->len, cases[i].n_snapshot);
         assert_int_equal(stages_snapshots(world.stages)->len, cases[i].n_snapshot);
-        world_clear(&world);
+        snapshots_world_clear(&world);
     }
 }
 
@@ -73,7 +73,7 @@ stages_only_where_they_occur(void **state)
 static void
 points_of_a_snapshot_follow_one_another(void **state)
 {
-    World world = world_new("snapshot-and-restore.yaml");
+    SnapshotsWorld world = world_new("snapshot-and-restore.yaml");
     const SnapshotTimes *times = &g_array_index(stages_snapshots(world.stages), SnapshotTimes, 0);
     const Milestones *log = run_milestones(world.run);
     unsigned n_calls = 0;
@@ -93,7 +93,7 @@ points_of_a_snapshot_follow_one_another(void **state)
         i = milestone.previous;
     }
     assert_int_equal(n_calls, 7);
-    world_clear(&world);
+    snapshots_world_clear(&world);
 }
 
 static SimTime
@@ -113,7 +113,7 @@ total_of(const GArray *rows, SimWait wait, const char *detail)
 static void
 causes_of_a_snapshot_add_up(void **state)
 {
-    World world = world_new("snapshot-and-restore.yaml");
+    SnapshotsWorld world = world_new("snapshot-and-restore.yaml");
     g_autoptr(Attribution) attribution = attribution_new();
     SimTime sum;
 
@@ -126,7 +126,7 @@ causes_of_a_snapshot_add_up(void **state)
     g_autoptr(GArray) restored = attribution_rows(attribution, STAGE_RESTORE, &sum);
     assert_int_equal(sum, sim_sample_max(&world.stages->samples[STAGE_RESTORE]));
     assert_int_equal(total_of(restored, WAIT_BACKOFF, "external-provisioner/"), 127 * SIM_SECOND);
-    world_clear(&world);
+    snapshots_world_clear(&world);
 }
 
 int

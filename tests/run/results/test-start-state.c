@@ -68,12 +68,12 @@ typedef struct {
     char *folder;
     Scenario *scenario;
     Run *run;
-} World;
+} StartStateWorld;
 
-static World
+static StartStateWorld
 world_new(const char *text, json_t *dump /* taken */)
 {
-    World self = {.folder = g_dir_make_tmp("kvolsim-XXXXXX", NULL)};
+    StartStateWorld self = {.folder = g_dir_make_tmp("kvolsim-XXXXXX", NULL)};
     g_autofree char *file = g_build_filename(self.folder, "scenario.yaml", NULL);
     g_autofree char *objects = g_build_filename(self.folder, "dump.json", NULL);
     const ScenarioOptions options = {.data_dir = g_getenv("KVOLSIM_SRCDIR")};
@@ -102,7 +102,7 @@ world_new(const char *text, json_t *dump /* taken */)
 }
 
 static void
-world_clear(World *self)
+start_state_world_clear(StartStateWorld *self)
 {
     run_free(self->run);
     scenario_free(self->scenario);
@@ -112,16 +112,16 @@ world_clear(World *self)
 static json_t *
 dump_at(SimTime at)
 {
-    World world = world_new(origin, NULL);
+    StartStateWorld world = world_new(origin, NULL);
 
     assert_int_equal(run_advance(world.run, at), RUN_DONE);
     json_t *dump = snapshot_take(world.run);
-    world_clear(&world);
+    start_state_world_clear(&world);
     return dump;
 }
 
 static unsigned
-count(const Stages *stages, Stage stage)
+start_state_count(const Stages *stages, Stage stage)
 {
     return stages->samples[stage].values->len;
 }
@@ -130,18 +130,18 @@ static void
 objects_of_the_start_have_no_stages(void **state)
 {
     (void)state;
-    World world = world_new(successor, dump_at(SIM_MINUTE));
+    StartStateWorld world = world_new(successor, dump_at(SIM_MINUTE));
     assert_int_equal(run_execute(world.run), RUN_DONE);
     g_autoptr(Stages) stages = stages_new(world.run);
 
     /* Four pods were Ready. web-3 is new, and plain-0 is made anew. */
     assert_int_equal(stages_pods(stages)->len, 6);
-    assert_int_equal(count(stages, STAGE_POD_START), 2);
-    assert_int_equal(count(stages, STAGE_SCHEDULE), 2);
-    assert_int_equal(count(stages, STAGE_STOP), 1);
-    assert_int_equal(count(stages, STAGE_BIND), 1);
-    assert_int_equal(count(stages, STAGE_PROVISION), 1);
-    world_clear(&world);
+    assert_int_equal(start_state_count(stages, STAGE_POD_START), 2);
+    assert_int_equal(start_state_count(stages, STAGE_SCHEDULE), 2);
+    assert_int_equal(start_state_count(stages, STAGE_STOP), 1);
+    assert_int_equal(start_state_count(stages, STAGE_BIND), 1);
+    assert_int_equal(start_state_count(stages, STAGE_PROVISION), 1);
+    start_state_world_clear(&world);
 }
 
 /* The files of a run show no time for what happened before it. */
@@ -153,7 +153,7 @@ files_have_no_times_before_the_start(void **state)
     const RunOptions measured = {.seed = 7, .measured = TRUE};
 
     (void)state;
-    World world = world_new(successor, dump_at(SIM_MINUTE));
+    StartStateWorld world = world_new(successor, dump_at(SIM_MINUTE));
     run_free(world.run);
     world.run = run_new(world.scenario, &measured, &error);
     assert_int_equal(run_execute(world.run), RUN_DONE);
@@ -170,7 +170,7 @@ files_have_no_times_before_the_start(void **state)
     assert_null(strstr(pods, ",-"));
     results_remove_run(folder);
     rmdir(folder);
-    world_clear(&world);
+    start_state_world_clear(&world);
 }
 
 /* The milestone at the end of a stage, if the object passed it before the run. */
@@ -195,7 +195,7 @@ stages_lie_in_the_run(void **state)
 
     (void)state;
     for (SimTime at = SIM_SECOND; at < 30 * SIM_SECOND; at += 1700 * SIM_MS) {
-        World world = world_new(successor, dump_at(at));
+        StartStateWorld world = world_new(successor, dump_at(at));
         assert_int_equal(run_execute(world.run), RUN_DONE);
         g_autoptr(Stages) stages = stages_new(world.run);
         const GArray *records = stages_records(stages);
@@ -213,8 +213,8 @@ stages_lie_in_the_run(void **state)
             assert_false(claim_is_old && stage == STAGE_BIND);
             n_mid_start += pod_is_old && stage == STAGE_START;
         }
-        assert_true(count(stages, STAGE_POD_START) >= 2);
-        world_clear(&world);
+        assert_true(start_state_count(stages, STAGE_POD_START) >= 2);
+        start_state_world_clear(&world);
     }
     assert_true(n_mid_start > 0);
 }
@@ -222,7 +222,7 @@ stages_lie_in_the_run(void **state)
 /* ---- spec.start ---- */
 
 static json_t *
-find(json_t *objects, const char *kind, const char *name)
+start_state_find(json_t *objects, const char *kind, const char *name)
 {
     json_t *object;
     size_t i;
@@ -261,21 +261,21 @@ time_goes_on_from_the_newest_stamp(void **state)
         if (json_object_get(json_object_get(object, "metadata"), "uid") != NULL &&
             scenario_newest_time(object, &time))
             newest = MAX(newest, time);
-    SimTime web_created = created_at(find(dump, "Pod", "web-1"));
-    World world = world_new(successor, dump);
+    SimTime web_created = created_at(start_state_find(dump, "Pod", "web-1"));
+    StartStateWorld world = world_new(successor, dump);
     assert_true(newest > 0 && newest <= SIM_MINUTE);
     assert_int_equal(world.scenario->start, newest);
     assert_int_equal(snapshot_now(world.run), api_time_unix(newest, 0));
     assert_int_equal(run_execute(world.run), RUN_DONE);
     json_t *after = snapshot_take(world.run);
-    assert_int_equal(created_at(find(after, "Pod", "web-1")), web_created);
+    assert_int_equal(created_at(start_state_find(after, "Pod", "web-1")), web_created);
     /* made 60 s and 90 s after the start */
-    SimTime scaled = created_at(find(after, "Pod", "web-3")) - newest;
-    SimTime made_anew = created_at(find(after, "Pod", "plain-0")) - newest;
+    SimTime scaled = created_at(start_state_find(after, "Pod", "web-3")) - newest;
+    SimTime made_anew = created_at(start_state_find(after, "Pod", "plain-0")) - newest;
     assert_in_range(scaled, 60 * SIM_SECOND - SIM_SECOND, 62 * SIM_SECOND);
     assert_in_range(made_anew, 90 * SIM_SECOND - SIM_SECOND, 93 * SIM_SECOND);
     json_decref(after);
-    world_clear(&world);
+    start_state_world_clear(&world);
 }
 
 /* A member of an object that has the time at which the model wrote it, in every kind of field. */
@@ -310,7 +310,7 @@ the_start_only_moves_time_stamps(void **state)
         g_autofree char *line = g_strdup_printf("  start: %s\n  until: 2m\n", starts[i]);
         g_auto(GStrv) parts = g_strsplit(origin, "  until: 2m\n", 2);
         g_autofree char *text = g_strjoinv(line, parts);
-        World world = world_new(text, NULL);
+        StartStateWorld world = world_new(text, NULL);
         GString *times = g_string_new(NULL);
         SimTime start;
         assert_true(api_time_parse(starts[i], &start));
@@ -319,7 +319,7 @@ the_start_only_moves_time_stamps(void **state)
         json_t *objects = snapshot_take(world.run);
         add_times(objects, times, start);
         json_decref(objects);
-        world_clear(&world);
+        start_state_world_clear(&world);
         g_autofree char *own_times = g_string_free(times, FALSE);
         if (first_times == NULL)
             first_times = g_steal_pointer(&own_times);

@@ -44,7 +44,7 @@ free_lines(void **state)
 
 /* Splits a line. Returns: FALSE for a comment */
 static gboolean
-read_line(const char *line, char **kind, const char **path)
+effects_read_line(const char *line, char **kind, const char **path)
 {
     if (*line == '#')
         return FALSE;
@@ -138,7 +138,7 @@ each_flag_has_a_class(void **state)
     for (unsigned i = 0; lines[i] != NULL; i++) {
         const char *flag;
         g_autofree char *process = NULL;
-        if (!read_line(lines[i], &process, &flag) ||
+        if (!effects_read_line(lines[i], &process, &flag) ||
             process_class_flag(process_class_find(process), flag) != NULL ||
             flag_effect_find(process, flag) != NULL)
             continue;
@@ -201,7 +201,7 @@ is_flag(const char *process, const char *wanted)
     for (unsigned i = 0; lines[i] != NULL && !found; i++) {
         const char *flag;
         g_autofree char *owner = NULL;
-        found = read_line(lines[i], &owner, &flag) && g_str_equal(owner, process) &&
+        found = effects_read_line(lines[i], &owner, &flag) && g_str_equal(owner, process) &&
                 g_str_has_prefix(flag, wanted);
     }
     return found;

@@ -30,7 +30,7 @@ profile_file(const char *name)
 }
 
 static char *
-read_text(const char *file)
+profiles_read_text(const char *file)
 {
     char *text = NULL;
     g_autoptr(GError) error = NULL;
@@ -42,7 +42,7 @@ read_text(const char *file)
 
 /* The profile as a driver of a scenario has it. */
 static Scenario *
-load(const char *name)
+profiles_load(const char *name)
 {
     g_autofree char *folder = g_dir_make_tmp("kvolsim-XXXXXX", NULL);
     g_autofree char *file = g_build_filename(folder, "scenario.yaml", NULL);
@@ -152,15 +152,15 @@ every_number_has_a_source(void **state)
     g_autoptr(GPtrArray) names = all_names();
     g_autofree char *readme_file =
         g_build_filename(g_getenv("KVOLSIM_SRCDIR"), "models", "profiles", "README.md", NULL);
-    g_autofree char *readme = read_text(readme_file);
+    g_autofree char *readme = profiles_read_text(readme_file);
 
     (void)state;
     assert_true(names->len > 20);
     for (unsigned i = 0; i < names->len; i++) {
         const char *name = names->pdata[i];
         g_autofree char *file = profile_file(name);
-        g_autofree char *text = read_text(file);
-        g_autoptr(Scenario) scenario = load(name);
+        g_autofree char *text = profiles_read_text(file);
+        g_autoptr(Scenario) scenario = profiles_load(name);
         for (CsiLatency kind = 0; kind < CSI_N_LATENCIES; kind++) {
             if (scenario->drivers[0].model.latency[kind] == NULL)
                 continue;
@@ -173,7 +173,7 @@ every_number_has_a_source(void **state)
 /* ---- Against the collection ---- */
 
 static double
-number(const json_t *object, const char *key)
+profiles_number(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
 
@@ -200,13 +200,16 @@ expected(const json_t *dist, double q)
     const char *type = json_string_value(json_object_get(dist, "type"));
 
     if (strcmp(type, "lognormal") == 0)
-        return exp(number(dist, "mu") + number(dist, "sigma") * gsl_cdf_ugaussian_Pinv(q));
+        return exp(profiles_number(dist, "mu") +
+                   profiles_number(dist, "sigma") * gsl_cdf_ugaussian_Pinv(q));
     if (strcmp(type, "gamma") == 0)
-        return gsl_cdf_gamma_Pinv(q, number(dist, "shape"), number(dist, "scale"));
+        return gsl_cdf_gamma_Pinv(q, profiles_number(dist, "shape"),
+                                  profiles_number(dist, "scale"));
     if (strcmp(type, "weibull") == 0)
-        return gsl_cdf_weibull_Pinv(q, number(dist, "scale"), number(dist, "shape"));
+        return gsl_cdf_weibull_Pinv(q, profiles_number(dist, "scale"),
+                                    profiles_number(dist, "shape"));
     if (strcmp(type, "constant") == 0)
-        return number(dist, "value");
+        return profiles_number(dist, "value");
     if (strcmp(type, "empirical") == 0)
         return table_quantile(json_object_get(dist, "quantiles"), q);
     fail_msg("unknown distribution %s in the collection", type);
@@ -269,8 +272,8 @@ check_profile(const json_t *collected)
     const char *name = json_string_value(json_object_get(collected, "name"));
     const json_t *methods = json_object_get(collected, "methods");
     g_autofree char *file = profile_file(name);
-    g_autofree char *text = read_text(file);
-    g_autoptr(Scenario) scenario = load(name);
+    g_autofree char *text = profiles_read_text(file);
+    g_autoptr(Scenario) scenario = profiles_load(name);
     const ScenarioDriver *driver = &scenario->drivers[0];
     unsigned n = 0;
     const char *key;
@@ -301,7 +304,7 @@ all_is_as_it_was_collected(void **state)
         print_message("# SKIP KVOLSIM_PROFILES is not set: no collection\n");
         skip();
     }
-    g_autofree char *text = read_text(file);
+    g_autofree char *text = profiles_read_text(file);
     g_autoptr(YamlPositions) positions = yaml_positions_new();
     g_autoptr(GPtrArray) documents = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
     const YamlReport report = {NULL, NULL};

@@ -561,7 +561,7 @@ missing_file_is_a_fault(void **state)
 
 /* ---- For editors and readers ---- */
 
-static gboolean fits(const json_t *schema, const json_t *root, const json_t *value);
+static gboolean scenario_fits(const json_t *schema, const json_t *root, const json_t *value);
 
 static gboolean
 type_fits(const char *type, const json_t *value)
@@ -602,7 +602,7 @@ members_fit(const json_t *schema, const json_t *root, const json_t *value)
             return FALSE;
         }
         property = property != NULL ? property : rest;
-        if (json_is_object(property) && !fits(property, root, member)) {
+        if (json_is_object(property) && !scenario_fits(property, root, member)) {
             print_error("%s does not fit\n", key);
             return FALSE;
         }
@@ -615,35 +615,35 @@ any_fits(const json_t *schemas, const json_t *root, const json_t *value, gboolea
 {
     for (gsize i = 0; i < json_array_size(schemas); i++)
         if (as_value ? json_equal(json_array_get(schemas, i), value)
-                     : fits(json_array_get(schemas, i), root, value))
+                     : scenario_fits(json_array_get(schemas, i), root, value))
             return TRUE;
     return FALSE;
 }
 
 /* As much of JSON Schema as ours needs. */
 static gboolean
-fits(const json_t *schema, const json_t *root, const json_t *value)
+scenario_fits(const json_t *schema, const json_t *root, const json_t *value)
 {
     const json_t *items = json_object_get(schema, "items"), *any = json_object_get(schema, "anyOf");
     const json_t *words = json_object_get(schema, "enum"), *type = json_object_get(schema, "type");
     const char *ref = json_string_value(json_object_get(schema, "$ref"));
 
     if (ref != NULL)
-        return fits(json_object_get(json_object_get(root, "$defs"), ref + strlen("#/$defs/")), root,
-                    value);
+        return scenario_fits(
+            json_object_get(json_object_get(root, "$defs"), ref + strlen("#/$defs/")), root, value);
     if (type != NULL && !types_fit(type, value))
         return FALSE;
     if ((any != NULL && !any_fits(any, root, value, FALSE)) ||
         (words != NULL && !any_fits(words, root, value, TRUE)))
         return FALSE;
     for (gsize i = 0; items != NULL && i < json_array_size(value); i++)
-        if (!fits(items, root, json_array_get(value, i)))
+        if (!scenario_fits(items, root, json_array_get(value, i)))
             return FALSE;
     return !json_is_object(value) || members_fit(schema, root, value);
 }
 
 static void
-no_fault(
+scenario_no_fault(
     void *data, const YamlPosition *where, const char *path, const char *message, const char *hint)
 {
     (void)data, (void)where, (void)path, (void)hint;
@@ -654,7 +654,7 @@ no_fault(
 static void
 assert_fit(json_t *schema, const GPtrArray *files)
 {
-    const YamlReport report = {no_fault, NULL};
+    const YamlReport report = {scenario_no_fault, NULL};
 
     for (unsigned i = 0; i < files->len; i++) {
         const char *file = files->pdata[i];
@@ -665,7 +665,7 @@ assert_fit(json_t *schema, const GPtrArray *files)
         gsize length;
         assert_true(g_file_get_contents(file, &text, &length, NULL));
         assert_true(yaml_read(positions, file, text, length, &report, documents));
-        assert_true(fits(schema, schema, documents->pdata[0]));
+        assert_true(scenario_fits(schema, schema, documents->pdata[0]));
     }
 }
 
@@ -694,7 +694,7 @@ sweeps_fit_the_schema(void **state)
     add_scenario_files(files, "scenarios/sweeps");
     assert_true(files->len >= 6);
     assert_fit(schema, files);
-    assert_false(fits(schema, schema, other));
+    assert_false(scenario_fits(schema, schema, other));
     json_decref(other);
     json_decref(schema);
 }

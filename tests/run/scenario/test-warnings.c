@@ -54,10 +54,10 @@ typedef struct {
     const char *objects;
     const char *warnings; /* with a line feed behind each */
     unsigned n_ignored;   /* objects */
-} Case;
+} WarningsCase;
 
 /* clang-format off */
-static const Case cases[] = {
+static const WarningsCase cases[] = {
     {"a known driver", "", "",
      CLASS_OF("a", "known.example.com", 1) ", " CLASS_OF("b", "kubernetes.io/no-provisioner", 2) ", "
      VOLUME_OF("known.example.com"),
@@ -116,7 +116,7 @@ static const Case cases[] = {
 static void
 each_cause_is_told_once(void **state)
 {
-    const Case *row = *state;
+    const WarningsCase *row = *state;
     g_autofree char *folder = g_dir_make_tmp("kvolsim-XXXXXX", NULL);
     g_autofree char *file = g_build_filename(folder, "scenario.yaml", NULL);
     g_autofree char *text = g_strdup_printf(

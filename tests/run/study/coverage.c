@@ -18,7 +18,7 @@
 #define MEAN_WAIT (LAMBDA / MU / (MU - LAMBDA))
 
 static double
-draw(uint64_t seed, uint32_t replication, const char *name, uint64_t n, double rate)
+coverage_draw(uint64_t seed, uint32_t replication, const char *name, uint64_t n, double rate)
 {
     return -pm_log(sim_random_uniform(sim_stream_from(seed, replication, name), 0, n)) / rate;
 }
@@ -39,8 +39,8 @@ run_queue(
         for (unsigned i = 0; i < n_customers; i++) {
             uint64_t n = (uint64_t)batch * n_customers + i;
             sum += wait;
-            wait = MAX(wait + draw(seed, replication, "coverage/service", n, MU) -
-                           draw(seed, replication, "coverage/arrival", n, LAMBDA),
+            wait = MAX(wait + coverage_draw(seed, replication, "coverage/service", n, MU) -
+                           coverage_draw(seed, replication, "coverage/arrival", n, LAMBDA),
                        0);
         }
         means[batch] = sum / n_customers;
@@ -48,7 +48,7 @@ run_queue(
 }
 
 static gboolean
-holds(const Estimate *found)
+coverage_holds(const Estimate *found)
 {
     return fabs(found->mean - MEAN_WAIT) <= found->half;
 }
@@ -61,7 +61,7 @@ by_replications(uint64_t seed)
     for (uint32_t i = 0; i < G_N_ELEMENTS(means); i++)
         run_queue(seed, i, 1, 1000, &means[i]);
     Estimate found = estimate(means, G_N_ELEMENTS(means), 0.95);
-    return holds(&found);
+    return coverage_holds(&found);
 }
 
 static gboolean
@@ -71,7 +71,7 @@ by_batches(uint64_t seed)
 
     run_queue(seed, 0, G_N_ELEMENTS(means), 1000, means);
     Estimate found = estimate(means, G_N_ELEMENTS(means), 0.95);
-    return holds(&found);
+    return coverage_holds(&found);
 }
 
 static gboolean
@@ -85,7 +85,7 @@ by_rule(uint64_t seed)
             run_queue(seed, n, 1, 1000, &means[n]);
     } while (replications_wanted(means, n, 20, 400, 0.05, 0.95) > n);
     Estimate found = estimate(means, n, 0.95);
-    return holds(&found);
+    return coverage_holds(&found);
 }
 
 static const struct {

@@ -24,10 +24,10 @@
 typedef struct {
     const char *what, *text;
     const char *expected; /* its labels, or its faults */
-} Case;
+} FileCase;
 
 static Sweep *
-load(const char *text, char **faults_text)
+file_load(const char *text, char **faults_text)
 {
     g_autoptr(GPtrArray) faults = NULL;
     GString *all = g_string_new(NULL);
@@ -44,7 +44,7 @@ load(const char *text, char **faults_text)
 
 /* clang-format 14 crashes on strings joined with macros in aligned rows */
 /* clang-format off */
-static const Case designs[] = {
+static const FileCase designs[] = {
     {"a grid: the last parameter changes fastest",
      HEAD MEASURES "  parameters:\n  - {name: pods, " COUNT ", values: [1, 2]}\n  - {name: seed, path: spec.until, values: [1m, 2m]}\n",
      "1 1m; 1 2m; 2 1m; 2 2m"},
@@ -66,9 +66,9 @@ static const Case designs[] = {
 static void
 makes_points(void **state)
 {
-    const Case *row = *state;
+    const FileCase *row = *state;
     g_autofree char *faults = NULL;
-    g_autoptr(Sweep) sweep = load(row->text, &faults);
+    g_autoptr(Sweep) sweep = file_load(row->text, &faults);
     g_autoptr(GString) labels = g_string_new(NULL);
 
     assert_string_equal(faults, "");
@@ -79,7 +79,7 @@ makes_points(void **state)
     assert_string_equal(labels->str, row->expected);
 }
 
-static const Case broken[] = {
+static const FileCase broken[] = {
     {"a scenario", "apiVersion: kvolsim.io/v1\nkind: Scenario\n",
      "sweep.yaml: there must be one document of kind Sweep in this file (kvolsim run takes a scenario)"},
     {"an unknown field", HEAD MEASURES ONE "  replication: 3\n",
@@ -117,9 +117,9 @@ static const Case broken[] = {
 static void
 says_what_is_wrong(void **state)
 {
-    const Case *row = *state;
+    const FileCase *row = *state;
     g_autofree char *faults = NULL;
-    g_autoptr(Sweep) sweep = load(row->text, &faults);
+    g_autoptr(Sweep) sweep = file_load(row->text, &faults);
 
     assert_null(sweep);
     assert_string_equal(faults, row->expected);
@@ -134,7 +134,7 @@ hypercube_hits_every_part_once(void **state)
                       "  - {name: a, path: spec.idleFor, from: 0s, to: 20s}\n"
                       "  - {name: b, path: spec.until, from: 100s, to: 120s}\n";
     g_autofree char *faults = NULL;
-    g_autoptr(Sweep) sweep = load(text, &faults);
+    g_autoptr(Sweep) sweep = file_load(text, &faults);
     unsigned n_apart = 0;
 
     (void)state;
@@ -174,13 +174,13 @@ identity_is_what_decides_rows(void **state)
         {"  set: {spec.kubernetes.unlimitedQPS: true}\n", FALSE},
     };
     g_autofree char *none = NULL;
-    g_autoptr(Sweep) plain = load(HEAD MEASURES ONE, &none);
+    g_autoptr(Sweep) plain = file_load(HEAD MEASURES ONE, &none);
 
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autofree char *text = g_strconcat(HEAD MEASURES ONE, cases[i].more, NULL);
         g_autofree char *faults = NULL;
-        g_autoptr(Sweep) sweep = load(text, &faults);
+        g_autoptr(Sweep) sweep = file_load(text, &faults);
         assert_string_equal(faults, "");
         assert_int_equal(strcmp(sweep->identity, plain->identity) == 0, cases[i].is_same);
     }

@@ -17,7 +17,7 @@
 #define KILLS 50
 
 static GPid
-start(const char *file)
+killed_start(const char *file)
 {
     g_autofree char *program = g_build_filename(g_getenv("KVOLSIM_BUILDDIR"), "kvolsim", NULL);
     g_autofree char *sweep = source_file("tests/run/study/small.yaml");
@@ -57,13 +57,13 @@ same_rows_after_50_kills(void **state)
 
     (void)state;
     gint64 started_at = g_get_monotonic_time();
-    assert_false(wait_for(start(quiet)));
+    assert_false(wait_for(killed_start(quiet)));
     /* Instants are spread over what a whole run takes here; later ones come as rarely as they
      * should. */
     double span = (double)(g_get_monotonic_time() - started_at);
     g_autofree char *wanted = all_rows(quiet);
     while (n_kills < KILLS || n_finished == 0) {
-        GPid pid = start(killed);
+        GPid pid = killed_start(killed);
         if (n_kills < KILLS) {
             g_usleep((gulong)(g_rand_double(random) * g_rand_double(random) * span));
             kill(pid, SIGKILL);

@@ -19,10 +19,10 @@ typedef struct {
     char *folder;
     Sweep *sweep;
     char *whole; /* the rows of a run in one go by one worker */
-} Fixture;
+} RunsFixture;
 
 static Sweep *
-load(const char *path)
+runs_load(const char *path)
 {
     g_autofree char *file = source_file(path);
     g_autoptr(GPtrArray) faults = NULL;
@@ -40,7 +40,7 @@ typedef struct {
 } Stop;
 
 static gboolean
-go_on(void *data, const SweepProgress *progress)
+runs_go_on(void *data, const SweepProgress *progress)
 {
     const Stop *stop = data;
 
@@ -60,7 +60,7 @@ run_part(const Sweep *sweep,
                                      .jobs = jobs,
                                      .shard = shard,
                                      .n_shards = n_shards,
-                                     .progress = go_on,
+                                     .progress = runs_go_on,
                                      .progress_data = &stop};
     g_autoptr(GError) error = NULL;
     g_autoptr(SweepStore) store = sweep_store_create(file, sweep, TRUE, &error);
@@ -73,7 +73,7 @@ run_part(const Sweep *sweep,
 
 /* The rows of a sweep in one go. (owned) */
 static char *
-rows_of(const Fixture *fixture, const Sweep *sweep, unsigned jobs)
+rows_of(const RunsFixture *fixture, const Sweep *sweep, unsigned jobs)
 {
     g_autofree char *file = g_build_filename(fixture->folder, "one-go.sqlite", NULL);
 
@@ -85,21 +85,21 @@ rows_of(const Fixture *fixture, const Sweep *sweep, unsigned jobs)
 }
 
 static int
-set_up(void **state)
+runs_set_up(void **state)
 {
-    Fixture *fixture = g_new0(Fixture, 1);
+    RunsFixture *fixture = g_new0(RunsFixture, 1);
 
     fixture->folder = scratch_folder();
-    fixture->sweep = load("tests/run/study/small.yaml");
+    fixture->sweep = runs_load("tests/run/study/small.yaml");
     fixture->whole = rows_of(fixture, fixture->sweep, 1);
     *state = fixture;
     return 0;
 }
 
 static int
-tear_down(void **state)
+runs_tear_down(void **state)
 {
-    Fixture *fixture = *state;
+    RunsFixture *fixture = *state;
 
     scratch_remove(fixture->folder);
     g_free(fixture->folder);
@@ -112,7 +112,7 @@ tear_down(void **state)
 static void
 has_a_row_for_each_run(void **state)
 {
-    const Fixture *fixture = *state;
+    const RunsFixture *fixture = *state;
     g_auto(GStrv) lines = g_strsplit(fixture->whole, "\n", -1);
     unsigned n_observations = 0;
 
@@ -126,7 +126,7 @@ has_a_row_for_each_run(void **state)
 static void
 any_number_of_workers_gives_the_same(void **state)
 {
-    const Fixture *fixture = *state;
+    const RunsFixture *fixture = *state;
 
     for (unsigned jobs = 2; jobs <= 5; jobs++) {
         g_autofree char *rows = rows_of(fixture, fixture->sweep, jobs);
@@ -137,7 +137,7 @@ any_number_of_workers_gives_the_same(void **state)
 static void
 interrupted_and_resumed_gives_the_same(void **state)
 {
-    const Fixture *fixture = *state;
+    const RunsFixture *fixture = *state;
     g_autofree char *file = g_build_filename(fixture->folder, "resumed.sqlite", NULL);
     unsigned n_calls = 1;
 
@@ -151,7 +151,7 @@ interrupted_and_resumed_gives_the_same(void **state)
 static void
 finds_nothing_left_to_do(void **state)
 {
-    const Fixture *fixture = *state;
+    const RunsFixture *fixture = *state;
     g_autofree char *file = g_build_filename(fixture->folder, "again.sqlite", NULL);
 
     assert_int_equal(run_part(fixture->sweep, file, 1, 0, 1, 0), SWEEP_DONE);
@@ -162,7 +162,7 @@ finds_nothing_left_to_do(void **state)
 static void
 more_replications_later_give_the_same_as_at_once(void **state)
 {
-    const Fixture *fixture = *state;
+    const RunsFixture *fixture = *state;
     g_autofree char *file = g_build_filename(fixture->folder, "more.sqlite", NULL);
 
     fixture->sweep->replications.count = 2;
@@ -175,7 +175,7 @@ more_replications_later_give_the_same_as_at_once(void **state)
 
 /* (owned) */
 static char *
-merged_shards(const Fixture *fixture, const Sweep *sweep, unsigned n_shards)
+merged_shards(const RunsFixture *fixture, const Sweep *sweep, unsigned n_shards)
 {
     g_autofree char *merged = g_strdup_printf("%s/merged.sqlite", fixture->folder);
     g_autoptr(GPtrArray) files = g_ptr_array_new_with_free_func(g_free);
@@ -200,7 +200,7 @@ merged_shards(const Fixture *fixture, const Sweep *sweep, unsigned n_shards)
 static void
 shards_merge_into_the_same(void **state)
 {
-    const Fixture *fixture = *state;
+    const RunsFixture *fixture = *state;
 
     for (unsigned n_shards = 1; n_shards <= 30; n_shards += 7) { /* 29: some are empty */
         g_autofree char *rows = merged_shards(fixture, fixture->sweep, n_shards);
@@ -213,8 +213,8 @@ shards_merge_into_the_same(void **state)
 static void
 a_rule_to_stop_gives_the_same(void **state)
 {
-    const Fixture *fixture = *state;
-    g_autoptr(Sweep) sweep = load("tests/run/study/small.yaml");
+    const RunsFixture *fixture = *state;
+    g_autoptr(Sweep) sweep = runs_load("tests/run/study/small.yaml");
     g_autofree char *file = g_build_filename(fixture->folder, "rule.sqlite", NULL);
 
     sweep->replications =
@@ -247,7 +247,7 @@ a_rule_to_stop_gives_the_same(void **state)
 static void
 refuses_what_does_not_belong(void **state)
 {
-    const Fixture *fixture = *state;
+    const RunsFixture *fixture = *state;
     g_autofree char *file = g_build_filename(fixture->folder, "other.sqlite", NULL);
     g_autofree char *text_file = g_build_filename(fixture->folder, "text.sqlite", NULL);
     g_autoptr(GError) error = NULL;
@@ -257,7 +257,7 @@ refuses_what_does_not_belong(void **state)
     assert_true(g_error_matches(error, SWEEP_STORE_ERROR, SWEEP_STORE_ERROR_EXISTS));
     g_clear_error(&error);
 
-    g_autoptr(Sweep) other = load("tests/run/study/small.yaml");
+    g_autoptr(Sweep) other = runs_load("tests/run/study/small.yaml");
     other->seed++;
     other->identity[0] = 'x';
     assert_null(sweep_store_create(file, other, TRUE, &error));
@@ -275,7 +275,7 @@ refuses_what_does_not_belong(void **state)
 static double
 variance_of_difference(gboolean independent)
 {
-    g_autoptr(Sweep) sweep = load("scenarios/sweeps/provisioner-tuning.yaml");
+    g_autoptr(Sweep) sweep = runs_load("scenarios/sweeps/provisioner-tuning.yaml");
     g_autoptr(GError) error = NULL;
     unsigned baseline = (unsigned)sweep->baseline, other = baseline;
 
@@ -328,5 +328,5 @@ main(void)
         cmocka_unit_test(refuses_what_does_not_belong),
         cmocka_unit_test(common_random_numbers_cut_the_variance),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, runs_set_up, runs_tear_down);
 }

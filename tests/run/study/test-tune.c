@@ -24,10 +24,10 @@ typedef struct {
     const char *what;
     const char *const set[6];
     const char *const flags[4]; /* the first NULL: all */
-} Case;
+} TuneCase;
 
 /* clang-format off */
-static const Case cases[] = {
+static const TuneCase cases[] = {
     {"the 99th percentile of a burst",
      {COUNT, "spec.until=90s", SLO("{stage: pod-start, quantile: 0.99, below: 15s}")}, {NULL}},
     {"the median, of two flags",
@@ -43,7 +43,7 @@ static const Case cases[] = {
 /* clang-format on */
 
 static Tune *
-new_tune(const Case *row, unsigned jobs, TuneOptions *options)
+new_tune(const TuneCase *row, unsigned jobs, TuneOptions *options)
 {
     g_autofree char *file = source_file("scenarios/burst-100.yaml");
     g_autoptr(GPtrArray) faults = NULL;
@@ -97,7 +97,7 @@ meets(char **set, unsigned *arrived)
 static void
 is_minimal(void **state)
 {
-    const Case *row = *state;
+    const TuneCase *row = *state;
     TuneOptions options;
     g_autoptr(Tune) tune = new_tune(row, 2, &options);
     g_auto(GStrv) answer = NULL;
@@ -144,7 +144,7 @@ any_number_of_workers_gives_the_same(void **state)
 static void
 says_if_it_cannot_be(void **state)
 {
-    static const Case never = {
+    static const TuneCase never = {
         NULL,
         {COUNT,                                                "spec.until=90s", SLO("{stage: pod-start, quantile: 0.5, below: 1s}")},
         {NULL}

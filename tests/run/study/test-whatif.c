@@ -21,7 +21,7 @@ static const char *const set[] = {"spec.workload[0].create.count=30", "spec.unti
                                   "spec.expect=[]", NULL};
 
 static Scenario *
-load(const char *path, const char *const *changes)
+whatif_load(const char *path, const char *const *changes)
 {
     g_autofree char *file = source_file(path);
     const ScenarioOptions options = {.data_dir = g_getenv("KVOLSIM_SRCDIR"), .set = changes};
@@ -65,7 +65,7 @@ have_the_values_of_the_scenario(void **state)
                                    "DeleteVolume], concurrent: 4, rate: {qps: 2.5, burst: 6}}, "
                                    "{concurrent: 9, perNode: true}]",
                                    "spec.drivers[0].attachLimit=12", NULL};
-    g_autoptr(Scenario) scenario = load("scenarios/burst-100.yaml", changes);
+    g_autoptr(Scenario) scenario = whatif_load("scenarios/burst-100.yaml", changes);
     g_autoptr(GPtrArray) knobs = knobs_of(scenario);
 
     (void)state;
@@ -97,7 +97,7 @@ turn_themselves_alone(void **state)
 
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(files); i++) {
-        g_autoptr(Scenario) scenario = load(files[i], NULL);
+        g_autoptr(Scenario) scenario = whatif_load(files[i], NULL);
         g_autoptr(GPtrArray) knobs = knobs_of(scenario);
         for (unsigned k = 0; k < knobs->len; k++) {
             const Knob *knob = knobs->pdata[k];
@@ -105,7 +105,8 @@ turn_themselves_alone(void **state)
             g_autoptr(GPtrArray) changes = g_ptr_array_new_with_free_func(g_free);
             knob_add_settings(knob, text, changes);
             g_ptr_array_add(changes, NULL);
-            g_autoptr(Scenario) changed = load(files[i], (const char *const *)changes->pdata);
+            g_autoptr(Scenario) changed =
+                whatif_load(files[i], (const char *const *)changes->pdata);
             if (changed == NULL) /* there is a highest value, or one flag must be below another */
                 continue;
             g_autoptr(GPtrArray) after = knobs_of(changed);
@@ -157,7 +158,7 @@ write_values_as_users_do(void **state)
 typedef struct {
     Whatif *whatif;
     SweepTable *table;
-} Fixture;
+} WhatifFixture;
 
 static Whatif *
 new_whatif(void)
@@ -176,7 +177,7 @@ new_whatif(void)
 }
 
 static SweepTable *
-run(const Whatif *whatif, unsigned jobs)
+whatif_run(const Whatif *whatif, unsigned jobs)
 {
     const SweepRunOptions options = {
         .data_dir = g_getenv("KVOLSIM_SRCDIR"), .jobs = jobs, .n_shards = 1};
@@ -187,20 +188,20 @@ run(const Whatif *whatif, unsigned jobs)
 }
 
 static int
-set_up(void **state)
+whatif_set_up(void **state)
 {
-    Fixture *fixture = g_new0(Fixture, 1);
+    WhatifFixture *fixture = g_new0(WhatifFixture, 1);
 
     fixture->whatif = new_whatif();
-    fixture->table = run(fixture->whatif, 2);
+    fixture->table = whatif_run(fixture->whatif, 2);
     *state = fixture;
     return 0;
 }
 
 static int
-tear_down(void **state)
+whatif_tear_down(void **state)
 {
-    Fixture *fixture = *state;
+    WhatifFixture *fixture = *state;
 
     sweep_table_free(fixture->table);
     whatif_free(fixture->whatif);
@@ -213,7 +214,7 @@ static double
 mean_by_hand(const char *change)
 {
     const char *const changes[] = {set[0], set[1], set[2], change, NULL};
-    g_autoptr(Scenario) scenario = load("scenarios/burst-100.yaml", changes);
+    g_autoptr(Scenario) scenario = whatif_load("scenarios/burst-100.yaml", changes);
     double sum = 0;
 
     for (unsigned i = 0; i < REPLICATIONS; i++) {
@@ -227,7 +228,7 @@ mean_by_hand(const char *change)
 }
 
 static const WhatifRow *
-find_row(const GArray *rows, const char *name)
+whatif_find_row(const GArray *rows, const char *name)
 {
     for (unsigned i = 0; i < rows->len; i++)
         if (g_str_equal(g_array_index(rows, WhatifRow, i).knob->name, name))
@@ -239,9 +240,9 @@ find_row(const GArray *rows, const char *name)
 static void
 tells_what_runs_by_hand_tell(void **state)
 {
-    const Fixture *fixture = *state;
+    const WhatifFixture *fixture = *state;
     g_autoptr(GArray) rows = whatif_rows(fixture->whatif, fixture->table);
-    const WhatifRow *row = find_row(rows, "external-attacher kube-api-qps");
+    const WhatifRow *row = whatif_find_row(rows, "external-attacher kube-api-qps");
     double now = mean_by_hand(NULL);
 
     assert_string_equal(row->knob->text, "5");
@@ -257,9 +258,9 @@ tells_what_runs_by_hand_tell(void **state)
     assert_true(row->halved.change.difference.mean > row->halved.change.difference.half);
     assert_ptr_equal(row, &g_array_index(rows, WhatifRow, 0));
     /* Nobody resizes anything here. */
-    assert_false(find_row(rows, "external-resizer workers")->has_effect);
+    assert_false(whatif_find_row(rows, "external-resizer workers")->has_effect);
     /* Of one there is no half. */
-    assert_null(find_row(rows, "kube-scheduler podInitialBackoffSeconds")->halved.text);
+    assert_null(whatif_find_row(rows, "kube-scheduler podInitialBackoffSeconds")->halved.text);
 }
 
 /* Fast because the slow ones never arrive is no gain: it is told. */
@@ -275,9 +276,9 @@ tells_of_those_that_never_arrive(void **state)
                                    .replications = 2};
     g_autoptr(GPtrArray) faults = NULL;
     g_autoptr(Whatif) whatif = whatif_new(file, &options, &faults);
-    g_autoptr(SweepTable) table = run(whatif, 2);
+    g_autoptr(SweepTable) table = whatif_run(whatif, 2);
     g_autoptr(GArray) rows = whatif_rows(whatif, table);
-    const WhatifRow *row = find_row(rows, "external-attacher kube-api-qps");
+    const WhatifRow *row = whatif_find_row(rows, "external-attacher kube-api-qps");
 
     (void)state;
     assert_true(row->halved.arrived < 0 && row->doubled.arrived > 0);
@@ -288,8 +289,8 @@ tells_of_those_that_never_arrive(void **state)
 static void
 any_number_of_workers_gives_the_same(void **state)
 {
-    const Fixture *fixture = *state;
-    g_autoptr(SweepTable) table = run(fixture->whatif, 3);
+    const WhatifFixture *fixture = *state;
+    g_autoptr(SweepTable) table = whatif_run(fixture->whatif, 3);
     g_autofree char *first = whatif_csv(fixture->whatif, fixture->table);
     g_autofree char *second = whatif_csv(fixture->whatif, table);
 
@@ -299,7 +300,7 @@ any_number_of_workers_gives_the_same(void **state)
 static void
 is_read_by_programs(void **state)
 {
-    const Fixture *fixture = *state;
+    const WhatifFixture *fixture = *state;
     g_autoptr(GArray) rows = whatif_rows(fixture->whatif, fixture->table);
     json_t *json = whatif_json(fixture->whatif, fixture->table);
     const json_t *flags = json_object_get(json, "flags"), *first = json_array_get(flags, 0);
@@ -330,5 +331,5 @@ main(void)
         cmocka_unit_test(any_number_of_workers_gives_the_same),
         cmocka_unit_test(is_read_by_programs),
     };
-    return cmocka_run_group_tests_name("whatif", tests, set_up, tear_down);
+    return cmocka_run_group_tests_name("whatif", tests, whatif_set_up, whatif_tear_down);
 }

@@ -28,7 +28,7 @@ open_course(void)
 }
 
 static Lesson *
-load(const Course *course, unsigned i, const char *language)
+lessons_load(const Course *course, unsigned i, const char *language)
 {
     g_autofree char *file = course_file(course, i);
     g_autoptr(GError) error = NULL;
@@ -74,7 +74,7 @@ stated_answers_are_what_the_runs_give(void **state)
 
     (void)state;
     for (unsigned i = 0; i < course_n_lessons(course); i++) {
-        g_autoptr(Lesson) lesson = load(course, i, "en");
+        g_autoptr(Lesson) lesson = lessons_load(course, i, "en");
 
         assert_true(lesson_n_questions(lesson) >= 3);
         for (unsigned k = 0; k < lesson_n_questions(lesson); k++) {
@@ -93,7 +93,7 @@ reference_solutions_solve_the_tasks_and_nothing_does_not(void **state)
 
     (void)state;
     for (unsigned i = 0; i < course_n_lessons(course); i++) {
-        g_autoptr(Lesson) lesson = load(course, i, "en");
+        g_autoptr(Lesson) lesson = lessons_load(course, i, "en");
         g_autofree char *file = course_solution(course, i), *text = NULL;
         g_autoptr(GString) report = g_string_new(NULL);
         g_autoptr(GError) error = NULL;
@@ -134,8 +134,8 @@ all_texts_are_there_in_both_languages(void **state)
 
     (void)state;
     for (unsigned i = 0; i < course_n_lessons(course); i++) {
-        g_autoptr(Lesson) english = load(course, i, "en");
-        g_autoptr(Lesson) chinese = load(course, i, "zh");
+        g_autoptr(Lesson) english = lessons_load(course, i, "en");
+        g_autoptr(Lesson) chinese = lessons_load(course, i, "zh");
 
         assert_languages(lesson_title(english), lesson_title(chinese));
         assert_languages(lesson_narrative(english), lesson_narrative(chinese));
@@ -167,7 +167,7 @@ what_a_task_does_not_allow_is_refused(void **state)
          "many}}\n",                                                    "many"      },
     };
     g_autoptr(Course) course = open_course();
-    g_autoptr(Lesson) lesson = load(course, 0, "en");
+    g_autoptr(Lesson) lesson = lessons_load(course, 0, "en");
 
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -201,7 +201,7 @@ a_foreign_solution_reaches_no_file_and_is_small(void **state)
 
     (void)state;
     assert_true(course_find(course, "expansion", &i));
-    g_autoptr(Lesson) lesson = load(course, i, "en");
+    g_autoptr(Lesson) lesson = lessons_load(course, i, "en");
     for (gsize k = 0; k < G_N_ELEMENTS(cases); k++) {
         g_autofree char *text = g_strdup_printf(
             "apiVersion: kvolsim.io/v1\nkind: Solution\nworkload:\n- %s\n", cases[k].item);

@@ -27,19 +27,19 @@ typedef struct {
     const char *rule; /* whose steps are noted */
     GString *steps;
     unsigned n_steps;
-} Watch;
+} ReleasesWatch;
 
 static gboolean
-has_key(const StringMap *map, const char *key)
+releases_has_key(const StringMap *map, const char *key)
 {
     return string_map_get(map, key) != NULL;
 }
 
 /* CsiObserver.answered */
 static void
-call_answered(void *data, const CsiCallRecord *record)
+releases_call_answered(void *data, const CsiCallRecord *record)
 {
-    Watch *self = data;
+    ReleasesWatch *self = data;
     const CsiRequest *request = record->request;
     gboolean counts = self->what == NULL;
 
@@ -48,7 +48,8 @@ call_answered(void *data, const CsiCallRecord *record)
     if (g_strcmp0(self->what, "secrets") == 0)
         counts = request->has_secrets;
     else if (g_strcmp0(self->what, "tokens") == 0)
-        counts = has_key(request->volume_context, "csi.storage.k8s.io/serviceAccount.tokens");
+        counts =
+            releases_has_key(request->volume_context, "csi.storage.k8s.io/serviceAccount.tokens");
     else if (g_strcmp0(self->what, "group") == 0)
         counts = request->capabilities[0].volume_mount_group != NULL;
     self->n_calls += counts ? 1 : 0;
@@ -59,7 +60,7 @@ static void
 note_step(
     void *data, const Component *component, const Plan *plan, const char *rule, const char *step)
 {
-    Watch *self = data;
+    ReleasesWatch *self = data;
 
     (void)component, (void)plan;
     if (g_strcmp0(rule, self->rule) != 0)
@@ -72,7 +73,7 @@ note_step(
 /* ---- What is seen at the end. Each (owned) ---- */
 
 static char *
-text_of(const json_t *value)
+releases_text_of(const json_t *value)
 {
     if (value == NULL)
         return g_strdup("-");
@@ -85,7 +86,7 @@ text_of(const json_t *value)
 }
 
 static gboolean
-is_named(const json_t *object, const char *kind, const char *name)
+releases_is_named(const json_t *object, const char *kind, const char *name)
 {
     return strcmp(json_string_value(json_object_get(object, "kind")), kind) == 0 &&
            g_pattern_match_simple(name, json_string_value(json_path_get(object, "metadata.name")));
@@ -99,8 +100,8 @@ see_field(const json_t *objects, const char *kind, const char *name, const char 
     gsize i;
 
     json_array_foreach((json_t *)objects, i, object)
-        if (is_named(object, kind, name))
-            return text_of(json_path_get(object, path));
+        if (releases_is_named(object, kind, name))
+            return releases_text_of(json_path_get(object, path));
     return g_strdup("gone");
 }
 
@@ -113,23 +114,23 @@ see_count(const json_t *objects, const char *kind, const char *path, const char 
     gsize i;
 
     json_array_foreach((json_t *)objects, i, object) {
-        g_autofree char *text = text_of(json_path_get(object, path));
-        n += is_named(object, kind, "*") && strcmp(text, wanted) == 0 ? 1 : 0;
+        g_autofree char *text = releases_text_of(json_path_get(object, path));
+        n += releases_is_named(object, kind, "*") && strcmp(text, wanted) == 0 ? 1 : 0;
     }
     return g_strdup_printf("%u", n);
 }
 
 /* "event Reason message", "event Reason count" */
 static char *
-see_event(const json_t *objects, const char *reason, const char *path)
+releases_see_event(const json_t *objects, const char *reason, const char *path)
 {
     const json_t *object;
     gsize i;
 
     json_array_foreach((json_t *)objects, i, object)
-        if (is_named(object, "Event", "*") &&
+        if (releases_is_named(object, "Event", "*") &&
             g_strcmp0(json_string_value(json_object_get(object, "reason")), reason) == 0)
-            return text_of(json_path_get(object, path));
+            return releases_text_of(json_path_get(object, path));
     return g_strdup("none");
 }
 
@@ -161,7 +162,7 @@ see_requests(const Run *run, const char *client, const char *verb, const char *r
 }
 
 static char *
-look(const Run *run, const Watch *watch, char *const *words)
+releases_look(const Run *run, const ReleasesWatch *watch, char *const *words)
 {
     const GPtrArray *notes = run_notes(run);
     char *seen;
@@ -180,7 +181,7 @@ look(const Run *run, const Watch *watch, char *const *words)
         return see_requests(run, words[1], words[2], words[3]);
     json_t *objects = snapshot_take(run);
     if (strcmp(words[0], "event") == 0)
-        seen = see_event(objects, words[1], words[2]);
+        seen = releases_see_event(objects, words[1], words[2]);
     else if (strcmp(words[0], "count") == 0)
         seen = see_count(objects, words[1], words[2], words[3]);
     else {
@@ -194,7 +195,7 @@ look(const Run *run, const Watch *watch, char *const *words)
 /* ---- A row ---- */
 
 static const char *
-member(const json_t *row, const char *key)
+releases_member(const json_t *row, const char *key)
 {
     return json_string_value(json_object_get(row, key));
 }
@@ -278,7 +279,8 @@ add_settings(GPtrArray *set, const json_t *settings)
 
 /* @refusal: (out) (owned): why there is none */
 static Scenario *
-load(const json_t *row, const char *file, int minor, const char *of_one, char **refusal)
+teach_releases_load(
+    const json_t *row, const char *file, int minor, const char *of_one, char **refusal)
 {
     g_autoptr(GPtrArray) set = g_ptr_array_new_with_free_func(g_free);
     g_autoptr(GPtrArray) faults = NULL;
@@ -300,17 +302,17 @@ load(const json_t *row, const char *file, int minor, const char *of_one, char **
 static char *
 run_row(const json_t *row, int minor, const char *of_one)
 {
-    const char *name = member(row, "scenario");
+    const char *name = releases_member(row, "scenario");
     g_autofree char *file =
         name == NULL ? write_scenario(row)
                      : g_build_filename(g_getenv("KVOLSIM_SRCDIR"), "scenarios", name, NULL);
-    g_auto(GStrv) words = g_strsplit(member(row, "look"), " ", 4);
+    g_auto(GStrv) words = g_strsplit(releases_member(row, "look"), " ", 4);
     char *seen = NULL;
-    g_autoptr(Scenario) scenario = load(row, file, minor, of_one, &seen);
-    Watch watch = {.method = words[1],
-                   .what = words[1] == NULL ? NULL : words[2],
-                   .rule = words[1],
-                   .steps = g_string_new(NULL)};
+    g_autoptr(Scenario) scenario = teach_releases_load(row, file, minor, of_one, &seen);
+    ReleasesWatch watch = {.method = words[1],
+                           .what = words[1] == NULL ? NULL : words[2],
+                           .rule = words[1],
+                           .steps = g_string_new(NULL)};
 
     if (name == NULL)
         g_unlink(file);
@@ -318,12 +320,13 @@ run_row(const json_t *row, int minor, const char *of_one)
         g_autoptr(Run) run = run_new(scenario, &(RunOptions){.seed = 1}, NULL);
         assert_non_null(run);
         if (strcmp(words[0], "calls") == 0)
-            csi_driver_add_observer(cluster_driver(run_cluster(run), 0),
-                                    &(CsiObserver){.answered = call_answered, .data = &watch});
+            csi_driver_add_observer(
+                cluster_driver(run_cluster(run), 0),
+                &(CsiObserver){.answered = releases_call_answered, .data = &watch});
         if (strcmp(words[0], "steps") == 0 || strcmp(words[0], "times") == 0)
             cluster_observe_plans(run_cluster(run), note_step, &watch);
         assert_int_equal(run_execute(run), RUN_DONE);
-        seen = look(run, &watch, words);
+        seen = releases_look(run, &watch, words);
     }
     g_string_free(watch.steps, TRUE);
     return seen;
@@ -341,14 +344,14 @@ static gboolean
 is_as_told(const json_t *row, gboolean newer)
 {
     int minor = release_of(row, newer);
-    const char *wanted = member(row, newer ? "after" : "before");
+    const char *wanted = releases_member(row, newer ? "after" : "before");
     g_autofree char *seen = run_row(row, minor, newer ? "newer" : "older");
 
     if (wanted != NULL && g_strcmp0(seen, wanted) == 0)
         return TRUE;
     print_error("%s at 1.%d%s: %s is \"%s\", not \"%s\"\n",
                 json_string_value(json_array_get(json_object_get(row, "ids"), 0)), minor,
-                newer ? " (newer)" : "", member(row, "look"), seen, wanted);
+                newer ? " (newer)" : "", releases_member(row, "look"), seen, wanted);
     return FALSE;
 }
 
@@ -360,7 +363,7 @@ each_row_shows_its_change(void **state)
     gsize i;
 
     json_array_foreach(*state, i, row) {
-        assert_string_not_equal(member(row, "before"), member(row, "after"));
+        assert_string_not_equal(releases_member(row, "before"), releases_member(row, "after"));
         n_wrong += is_as_told(row, FALSE) ? 0 : 1;
         n_wrong += is_as_told(row, TRUE) ? 0 : 1;
     }
@@ -370,7 +373,7 @@ each_row_shows_its_change(void **state)
 /* ---- All rows of the books have one ---- */
 
 static const json_t *
-find_row(const json_t *rows, const char *id)
+releases_find_row(const json_t *rows, const char *id)
 {
     const json_t *row, *each;
     gsize i, k;
@@ -389,13 +392,13 @@ each_change_has_a_row(void **state)
     unsigned n_missing = 0;
 
     for (const ReleaseChange *change = release_changes; change->id != NULL; change++) {
-        const json_t *row = find_row(*state, change->id);
+        const json_t *row = releases_find_row(*state, change->id);
         n_missing += row == NULL ? 1 : 0;
         if (row != NULL)
             assert_int_equal(release_of(row, TRUE), change->since);
     }
     for (const ReleaseDefault *change = release_defaults; change->id != NULL; change++)
-        n_missing += find_row(*state, change->id) == NULL ? 1 : 0;
+        n_missing += releases_find_row(*state, change->id) == NULL ? 1 : 0;
     assert_int_equal(n_missing, 0);
 }
 
@@ -410,7 +413,7 @@ each_gate_has_a_row(void **state)
     for (unsigned i = 0; (gate = feature_gate_at(i)) != NULL; i++) {
         if (!release_knows_gate(gate->name))
             continue;
-        const json_t *row = find_row(*state, gate->name);
+        const json_t *row = releases_find_row(*state, gate->name);
         n_missing += row == NULL ? 1 : 0;
         if (row == NULL || json_object_get(row, "newer") != NULL)
             continue;

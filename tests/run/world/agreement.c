@@ -32,7 +32,7 @@ each(Agreement *self, ObjectKind kind, See see)
 }
 
 static const Object *
-find(const Agreement *self, ObjectKind kind, const char *namespace, const char *name)
+agreement_find(const Agreement *self, ObjectKind kind, const char *namespace, const char *name)
 {
     const ObjectKey *key =
         name == NULL ? NULL : objects_find_key(run_objects(self->run), kind, namespace, name);
@@ -53,10 +53,11 @@ source_of(const Agreement *self, const Volume *volume)
 }
 
 static void
-see_attachment(Agreement *self, const Object *object)
+agreement_see_attachment(Agreement *self, const Object *object)
 {
     const Attachment *attachment = (const Attachment *)object;
-    const Volume *volume = VOLUME_CONST(find(self, KIND_VOLUME, NULL, attachment->volume_name));
+    const Volume *volume =
+        VOLUME_CONST(agreement_find(self, KIND_VOLUME, NULL, attachment->volume_name));
     const VolumeSource *source = source_of(self, volume);
 
     if (object_is_deleted(object) || !attachment->attached)
@@ -92,7 +93,7 @@ see_mount(Agreement *self, const VolumeSource *source, const char *node)
 }
 
 static void
-see_pod(Agreement *self, const Object *object)
+agreement_see_pod(Agreement *self, const Object *object)
 {
     const Pod *pod = POD_CONST(object);
     unsigned n = pod->volumes == NULL ? 0 : pod->volumes->n_items;
@@ -105,10 +106,12 @@ see_pod(Agreement *self, const Object *object)
                                object_is_deleted(object) ? "being deleted" : "not ready");
     for (unsigned i = 0; i < n; i++) {
         const ObjectKey *key = pod_claim_key(run_objects(self->run), pod, &pod->volumes->items[i]);
-        const Claim *claim = CLAIM_CONST(find(self, KIND_CLAIM, key->namespace, key->name));
+        const Claim *claim =
+            CLAIM_CONST(agreement_find(self, KIND_CLAIM, key->namespace, key->name));
         const Volume *volume =
-            claim == NULL ? NULL
-                          : VOLUME_CONST(find(self, KIND_VOLUME, NULL, claim_volume_name(claim)));
+            claim == NULL
+                ? NULL
+                : VOLUME_CONST(agreement_find(self, KIND_VOLUME, NULL, claim_volume_name(claim)));
         const VolumeSource *source = source_of(self, volume);
         if (source != NULL && pod->node_name != NULL && pod->volumes->items[i].mounted)
             see_mount(self, source, pod->node_name);
@@ -138,7 +141,7 @@ see_volume_of_driver(void *data, const CsiModelledVolume *volume)
 
 /* A volume of one node is attached to one node. */
 static void
-see_volume(Agreement *self, const Object *object)
+agreement_see_volume(Agreement *self, const Object *object)
 {
     const Volume *volume = VOLUME_CONST(object);
     const VolumeSource *source = source_of(self, volume);
@@ -175,9 +178,9 @@ agreement_faults(const Run *run)
     g_autoptr(GHashTable) found = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     Agreement self = {run, wanted, found, g_string_new(NULL), NULL};
 
-    each(&self, KIND_ATTACHMENT, see_attachment);
-    each(&self, KIND_POD, see_pod);
-    each(&self, KIND_VOLUME, see_volume);
+    each(&self, KIND_ATTACHMENT, agreement_see_attachment);
+    each(&self, KIND_POD, agreement_see_pod);
+    each(&self, KIND_VOLUME, agreement_see_volume);
     for (unsigned i = 0; i < cluster_n_drivers(run_cluster(run)); i++) {
         self.driver = csi_modelled_driver_cast(cluster_driver(run_cluster(run), i));
         csi_modelled_driver_each_volume(self.driver, see_volume_of_driver, &self);

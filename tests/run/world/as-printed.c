@@ -7,7 +7,7 @@
 static const char *const not_dumped[] = {"ControllerRevision", "Lease", NULL};
 
 static const char *
-text_of(json_t *object, const char *key)
+as_printed_text_of(json_t *object, const char *key)
 {
     return json_string_value(json_object_get(object, key));
 }
@@ -23,8 +23,8 @@ find_hashes(json_t *list, GHashTable *hashes)
 
     json_array_foreach(list, i, object) {
         json_t *metadata = json_object_get(object, "metadata");
-        const char *kind = text_of(object, "kind");
-        const char *name = text_of(metadata, "name");
+        const char *kind = as_printed_text_of(object, "kind");
+        const char *name = as_printed_text_of(metadata, "name");
         if (g_strcmp0(kind, "ControllerRevision") == 0 || g_strcmp0(kind, "ReplicaSet") == 0) {
             const char *hash = strrchr(name, '-') + 1;
             g_hash_table_insert(hashes, g_strdup(hash), g_strreverse(g_strdup(hash)));
@@ -132,10 +132,10 @@ add_managed_fields(json_t *metadata, const char *manager, const char *subresourc
 }
 
 static void
-complete(json_t *object, json_t *more, const char *now)
+as_printed_complete(json_t *object, json_t *more, const char *now)
 {
     json_t *spec = json_object_get(object, "spec"), *status = json_object_get(object, "status");
-    const char *kind = text_of(object, "kind");
+    const char *kind = as_printed_text_of(object, "kind");
 
     if (json_object_get(more, kind) != NULL)
         g_assert(json_object_update_recursive(object, json_object_get(more, kind)) == 0);
@@ -158,14 +158,14 @@ as_printed(json_t *list, json_t *more)
     gsize i;
 
     json_array_foreach(items, i, object) {
-        const char *renewed = text_of(json_object_get(object, "spec"), "renewTime");
+        const char *renewed = as_printed_text_of(json_object_get(object, "spec"), "renewTime");
         if (renewed != NULL && strcmp(renewed, now) > 0)
             now = renewed;
     }
     json_t *kept = json_array();
     json_array_foreach(items, i, object) {
-        complete(object, more, now);
-        if (!g_strv_contains(not_dumped, text_of(object, "kind")))
+        as_printed_complete(object, more, now);
+        if (!g_strv_contains(not_dumped, as_printed_text_of(object, "kind")))
             json_array_append(kept, object);
     }
     json_decref(items);

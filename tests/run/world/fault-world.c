@@ -71,7 +71,7 @@ fault_world_new(const char *faults, const char *actions)
 }
 
 static const Object *
-stored(const Run *run, ObjectKind kind, uint32_t slot)
+fault_world_stored(const Run *run, ObjectKind kind, uint32_t slot)
 {
     return api_server_get(cluster_api(run_cluster(run)),
                           objects_key_at(run_objects(run), kind, slot));
@@ -81,8 +81,8 @@ const Pod *
 fault_world_pod(const Run *run)
 {
     for (uint32_t i = 0; i < objects_n_keys(run_objects(run), KIND_POD); i++)
-        if (stored(run, KIND_POD, i) != NULL)
-            return POD_CONST(stored(run, KIND_POD, i));
+        if (fault_world_stored(run, KIND_POD, i) != NULL)
+            return POD_CONST(fault_world_stored(run, KIND_POD, i));
     return NULL;
 }
 
@@ -98,18 +98,18 @@ typedef struct {
     const Run *run;
     const CsiModelledDriver *driver;
     GString *text;
-} Rest;
+} FaultWorldRest;
 
 static void
-add(GString *text, const char *what)
+fault_world_add(GString *text, const char *what)
 {
     g_string_append_printf(text, "%s%s", text->len == 0 ? "" : " ", what);
 }
 
 static void
-add_volume(void *data, const CsiModelledVolume *volume)
+fault_world_add_volume(void *data, const CsiModelledVolume *volume)
 {
-    const Rest *rest = data;
+    const FaultWorldRest *rest = data;
     unsigned n_staged = 0, n_targets = 0;
 
     for (uint32_t i = 0; i < objects_n_keys(run_objects(rest->run), KIND_NODE); i++) {
@@ -117,28 +117,28 @@ add_volume(void *data, const CsiModelledVolume *volume)
         n_staged += csi_modelled_driver_is_staged(rest->driver, volume->id, node);
         n_targets += csi_modelled_driver_n_targets(rest->driver, volume->id, node);
     }
-    add(rest->text, "in-driver");
+    fault_world_add(rest->text, "in-driver");
     if (volume->n_published > 0)
-        add(rest->text, "attached");
+        fault_world_add(rest->text, "attached");
     if (n_staged > 0)
-        add(rest->text, "staged");
+        fault_world_add(rest->text, "staged");
     if (n_targets > 0)
-        add(rest->text, "mounted");
+        fault_world_add(rest->text, "mounted");
 }
 
 static void
 add_nodes(const Run *run, GString *text)
 {
     for (uint32_t i = 0; i < objects_n_keys(run_objects(run), KIND_NODE); i++) {
-        const Node *node = (const Node *)stored(run, KIND_NODE, i);
+        const Node *node = (const Node *)fault_world_stored(run, KIND_NODE, i);
         if (node == NULL)
             continue;
         if (node->volumes_attached != NULL && node->volumes_attached->n_items > 0)
-            add(text, "volumesAttached");
+            fault_world_add(text, "volumesAttached");
         /* The last status of a dead kubelet stays. */
         if (node->volumes_in_use != NULL && node->volumes_in_use->n_items > 0 &&
             node->ready.status != CONDITION_UNKNOWN)
-            add(text, "volumesInUse");
+            fault_world_add(text, "volumesInUse");
     }
 }
 
@@ -149,13 +149,13 @@ fault_world_rest(const Run *run)
     GString *text = g_string_new(NULL);
     CsiModelledDriver *driver =
         csi_modelled_driver_cast(cluster_find_driver(run_cluster(run), "csi.lab"));
-    Rest rest = {run, driver, text};
+    FaultWorldRest rest = {run, driver, text};
 
     for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++)
         for (uint32_t slot = 0; slot < objects_n_keys(run_objects(run), kinds[i]); slot++)
-            if (stored(run, kinds[i], slot) != NULL)
-                add(text, kind_class(kinds[i])->kind);
-    csi_modelled_driver_each_volume(driver, add_volume, &rest);
+            if (fault_world_stored(run, kinds[i], slot) != NULL)
+                fault_world_add(text, kind_class(kinds[i])->kind);
+    csi_modelled_driver_each_volume(driver, fault_world_add_volume, &rest);
     add_nodes(run, text);
     return g_string_free(text, FALSE);
 }

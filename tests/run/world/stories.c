@@ -16,7 +16,7 @@ typedef struct {
     const char *teller; /* interned: who wrote, or a group of calls */
     char *name;         /* as the run has it */
     char *text;
-} Line;
+} StoriesLine;
 
 struct Stories {
     Run *run;
@@ -37,7 +37,7 @@ struct Stories {
 static void
 line_free(void *data)
 {
-    Line *self = data;
+    StoriesLine *self = data;
 
     g_free(self->name);
     g_free(self->text);
@@ -45,11 +45,11 @@ line_free(void *data)
 }
 
 static void
-add_line(Stories *self, const char *teller, char *name, char *text)
+stories_add_line(Stories *self, const char *teller, char *name, char *text)
 {
-    Line *line = g_new(Line, 1);
+    StoriesLine *line = g_new(StoriesLine, 1);
 
-    *line = (Line){g_intern_string(teller), name, text};
+    *line = (StoriesLine){g_intern_string(teller), name, text};
     g_ptr_array_add(self->lines, line);
 }
 
@@ -178,7 +178,7 @@ stories_plain(Stories *self, const char *text)
 /* ---- Writes ---- */
 
 static gboolean
-is_left_out(const char *path, const char *before, const char *after)
+stories_is_left_out(const char *path, const char *before, const char *after)
 {
     static const char *const left_out[] = {"metadata.uid",
                                            "metadata.creationTimestamp",
@@ -199,7 +199,7 @@ is_left_out(const char *path, const char *before, const char *after)
 static void
 add_change(void *data, const char *path, const char *before, const char *after)
 {
-    if (!is_left_out(path, before, after))
+    if (!stories_is_left_out(path, before, after))
         g_string_append_printf(data, "    %s = %s\n", path, after == NULL ? "(gone)" : after);
 }
 
@@ -286,12 +286,12 @@ add_volumes(Stories *self,
 {
     for (unsigned i = 0; some != NULL && i < some->n_items; i++)
         if (!string_list_has(others, some->items[i]))
-            add_line(self, teller, g_strdup_printf("%s on %s", some->items[i], node),
-                     g_strdup(text));
+            stories_add_line(self, teller, g_strdup_printf("%s on %s", some->items[i], node),
+                             g_strdup(text));
 }
 
 static void
-see_node(Stories *self, const Object *before, const Object *after)
+stories_see_node(Stories *self, const Object *before, const Object *after)
 {
     const StringList *used = volumes_in_use(after), *used_before = volumes_in_use(before);
     const StringList *attached = volumes_attached(after);
@@ -330,7 +330,7 @@ see_place(Stories *self, const Pod *before, const Pod *after)
 }
 
 static void
-see_write(void *data, const Object *before, const Object *after)
+stories_see_write(void *data, const Object *before, const Object *after)
 {
     Stories *self = data;
     const Object *object = after != NULL ? after : before;
@@ -342,7 +342,7 @@ see_write(void *data, const Object *before, const Object *after)
     if (object_kind(object) == KIND_LEASE)
         return;
     if (object_kind(object) == KIND_NODE)
-        see_node(self, before, after);
+        stories_see_node(self, before, after);
     if (object_kind(object) == KIND_POD)
         see_place(self, POD_CONST(before), POD_CONST(after));
     /* One write tells of all pods that changed since the last one: how many depends on latencies.
@@ -358,18 +358,18 @@ see_write(void *data, const Object *before, const Object *after)
     add_finalizers(text, after == NULL ? NULL : after->finalizers,
                    before == NULL ? NULL : before->finalizers, '+');
     if (after == NULL) /* whoever wrote last */
-        add_line(self, "server", story_name(object), g_strdup("    removed\n"));
+        stories_add_line(self, "server", story_name(object), g_strdup("    removed\n"));
     if (text->len == 0)
         return;
     SimTime now = sim_now(run_sim(self->run));
     g_array_append_val(self->instants, now);
-    add_line(self, self->writer == NULL ? "?" : self->writer, story_name(object),
-             g_string_free(g_steal_pointer(&text), FALSE));
+    stories_add_line(self, self->writer == NULL ? "?" : self->writer, story_name(object),
+                     g_string_free(g_steal_pointer(&text), FALSE));
 }
 
 /* No fault: only looks who writes. */
 static ApiCode
-see_request(void *data, const ApiRequest *request, GString *message)
+stories_see_request(void *data, const ApiRequest *request, GString *message)
 {
     Stories *self = data;
 
@@ -390,7 +390,7 @@ see_begin(void *data, const CsiCallRecord *record)
 }
 
 static void
-see_call(void *data, const CsiCallRecord *record)
+stories_see_call(void *data, const CsiCallRecord *record)
 {
     Stories *self = data;
     const CsiRequest *request = record->request;
@@ -401,12 +401,12 @@ see_call(void *data, const CsiCallRecord *record)
         return; /* how often something fails depends on back-off, which no object holds */
     if (request->method == CSI_CREATE_VOLUME)
         g_hash_table_remove(self->creating, request->name);
-    add_line(self, "calls",
-             request->served_by == NULL
-                 ? g_strdup_printf("volume %s", volume)
-                 : g_strdup_printf("volume %s on %s", volume, request->served_by),
-             g_strdup_printf("    %s %s\n", csi_method_name(request->method),
-                             request->target_path != NULL ? request->target_path : ""));
+    stories_add_line(self, "calls",
+                     request->served_by == NULL
+                         ? g_strdup_printf("volume %s", volume)
+                         : g_strdup_printf("volume %s on %s", volume, request->served_by),
+                     g_strdup_printf("    %s %s\n", csi_method_name(request->method),
+                                     request->target_path != NULL ? request->target_path : ""));
 }
 
 Stories *
@@ -428,10 +428,11 @@ stories_new(Run *run)
     /* also the identity that a provisioner gives itself when it starts */
     self->times = g_regex_new("\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d+)?Z|\\d{13}-\\d+-",
                               G_REGEX_OPTIMIZE, 0, NULL);
-    api_server_observe(cluster_api(cluster), see_write, self);
-    api_server_set_fault(cluster_api(cluster), see_request, self);
+    api_server_observe(cluster_api(cluster), stories_see_write, self);
+    api_server_set_fault(cluster_api(cluster), stories_see_request, self);
     for (unsigned i = 0; i < run_scenario(run)->n_drivers; i++) {
-        const CsiObserver observer = {.started = see_begin, .answered = see_call, .data = self};
+        const CsiObserver observer = {
+            .started = see_begin, .answered = stories_see_call, .data = self};
         csi_driver_add_observer(cluster_find_driver(cluster, run_scenario(run)->drivers[i].name),
                                 &observer);
     }
@@ -516,7 +517,7 @@ free_story(void *story)
 /* Appends a line (taken), but no repeat of the last @periods lines: a loop of retries turns more
  * often or less. */
 static void
-append(GPtrArray *story, char *text, unsigned periods)
+stories_append(GPtrArray *story, char *text, unsigned periods)
 {
     unsigned n = story->len;
 
@@ -550,7 +551,7 @@ sort_lines(Stories *self)
     GHashTable *stories = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_story);
 
     for (unsigned i = 0; i < self->lines->len; i++) {
-        const Line *line = self->lines->pdata[i];
+        const StoriesLine *line = self->lines->pdata[i];
         g_autofree char *key = g_strdup_printf("%s | %s", line->name, line->teller);
         char *text = stories_plain(self, line->text);
         if (g_hash_table_lookup(stories, key) == NULL)
@@ -559,7 +560,7 @@ sort_lines(Stories *self)
         if (story->len == 0 && repeats_past(self, key, text))
             g_free(text);
         else
-            append(story, text, 1);
+            stories_append(story, text, 1);
     }
     return stories;
 }
@@ -609,7 +610,7 @@ stories_begin(Stories *self)
 /* ---- Tables ---- */
 
 static int
-compare_texts(const void *a, const void *b)
+stories_compare_texts(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -639,7 +640,7 @@ join(Stories *self, GHashTable *by_name)
     while (g_hash_table_iter_next(&i, &name, &value)) {
         GPtrArray *group = value;
         GString *text = g_string_new(NULL);
-        g_ptr_array_sort(group, compare_texts);
+        g_ptr_array_sort(group, stories_compare_texts);
         for (unsigned k = 0; k < group->len; k++)
             g_string_append_printf(text, "%s%s", k == 0 ? "" : "    --\n", (char *)group->pdata[k]);
         g_hash_table_insert(result, g_strdup(name), g_string_free(text, FALSE));
@@ -670,7 +671,8 @@ stories_places_differ(const Stories *self, const Stories *other, const char *nam
 }
 
 static gboolean
-is_same(const GPtrArray *a, unsigned from_a, const GPtrArray *b, unsigned from_b, unsigned n)
+stories_is_same(
+    const GPtrArray *a, unsigned from_a, const GPtrArray *b, unsigned from_b, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
         if (!g_str_equal(a->pdata[from_a + i], b->pdata[from_b + i]))
@@ -685,9 +687,9 @@ count_repeats(const GPtrArray *story, const GPtrArray *past, const GPtrArray *fu
 {
     unsigned n = story->len - (future == NULL ? 0 : MIN(future->len, story->len));
 
-    return past != NULL && n <= past->len && is_same(story, 0, past, past->len - n, n) &&
-                   (future == NULL ||
-                    (n + future->len == story->len && is_same(story, n, future, 0, future->len)))
+    return past != NULL && n <= past->len && stories_is_same(story, 0, past, past->len - n, n) &&
+                   (future == NULL || (n + future->len == story->len &&
+                                       stories_is_same(story, n, future, 0, future->len)))
                ? n
                : 0;
 }
@@ -712,7 +714,7 @@ stories_table(Stories *self, Stories *original)
         g_autoptr(GPtrArray) lines = g_ptr_array_new_with_free_func(g_free);
         GString *text = g_string_new(NULL);
         while (i < story->len)
-            append(lines, g_strdup(story->pdata[i++]), 2);
+            stories_append(lines, g_strdup(story->pdata[i++]), 2);
         for (i = 0; i < lines->len; i++)
             g_string_append_printf(text, "  -\n%s", (char *)lines->pdata[i]);
         if (text->len > 0)

@@ -17,7 +17,7 @@
 #define DUMPED_AT (9 * SIM_MINUTE) /* the big cluster is at rest */
 
 static char *
-path_of(const char *name)
+big_dump_path_of(const char *name)
 {
     return g_build_filename(g_getenv("KVOLSIM_SRCDIR"), "tests/run/world", name, NULL);
 }
@@ -26,7 +26,7 @@ path_of(const char *name)
 static json_t *
 read_document(const char *name)
 {
-    g_autofree char *file = path_of(name);
+    g_autofree char *file = big_dump_path_of(name);
     g_autoptr(GPtrArray) documents = read_yaml(file);
 
     return json_incref(documents->pdata[0]);
@@ -90,7 +90,7 @@ load_with(const char *folder, const char *file, json_t *action)
 /* ---- Cases ---- */
 
 static gboolean
-tell(const char *name, const char *faults)
+big_dump_tell(const char *name, const char *faults)
 {
     g_print("%s: %s\n", name, *faults == '\0' ? "well" : "FAILED");
     if (*faults != '\0')
@@ -116,7 +116,7 @@ check_quiet(const Scenario *scenario)
         g_string_append_printf(faults, "%s\n%s", (char *)name, (char *)text);
     g_autofree char *disagreements = agreement_faults(run);
     g_string_append(faults, disagreements);
-    return tell("left alone", faults->str);
+    return big_dump_tell("left alone", faults->str);
 }
 
 static gboolean
@@ -134,7 +134,7 @@ check_case(const Scenario *scenario, const char *name)
     for (unsigned i = 0; i < run_notes(run)->len; i++)
         g_string_append_printf(faults, "%s\n", (char *)run_notes(run)->pdata[i]);
     g_string_append(faults, disagreements);
-    return tell(name, faults->str);
+    return big_dump_tell(name, faults->str);
 }
 
 static gboolean
@@ -147,7 +147,7 @@ check(const char *folder, const char *file, json_t *action)
 }
 
 static unsigned
-count(const json_t *list, const char *kind)
+big_dump_count(const json_t *list, const char *kind)
 {
     json_t *object;
     unsigned n = 0;
@@ -163,7 +163,7 @@ count(const json_t *list, const char *kind)
 int
 main(int argc, char **argv)
 {
-    g_autofree char *file = path_of("big-cluster.yaml");
+    g_autofree char *file = big_dump_path_of("big-cluster.yaml");
     g_autofree char *folder = g_dir_make_tmp("dump-XXXXXX", NULL);
     g_autofree char *objects_file = g_build_filename(folder, "objects.json", NULL);
     json_auto_t *dump = make_dump(file), *actions = read_document("big-dump.yaml");
@@ -171,10 +171,10 @@ main(int argc, char **argv)
     json_t *action;
     gsize i;
 
-    g_assert_cmpuint(count(dump, "Node"), ==, 24);
-    g_assert_cmpuint(count(dump, "PersistentVolumeClaim"), ==, 220);
-    g_assert_cmpuint(count(dump, "StatefulSet"), ==, 3);
-    g_assert_cmpuint(count(dump, "ControllerRevision"), ==, 0);
+    g_assert_cmpuint(big_dump_count(dump, "Node"), ==, 24);
+    g_assert_cmpuint(big_dump_count(dump, "PersistentVolumeClaim"), ==, 220);
+    g_assert_cmpuint(big_dump_count(dump, "StatefulSet"), ==, 3);
+    g_assert_cmpuint(big_dump_count(dump, "ControllerRevision"), ==, 0);
     g_assert(json_dump_file(dump, objects_file, JSON_INDENT(4)) == 0);
     gboolean good = check(folder, file, nothing);
     json_array_foreach(actions, i, action)

@@ -20,7 +20,7 @@
 typedef struct {
     gboolean seen[CSI_N_USES];
     GHashTable *targets; /* where NodePublishVolume has succeeded */
-} Seen;
+} CallsSeen;
 
 /* Uses that one request cannot tell apart count as the first of them. */
 static CsiUse
@@ -54,7 +54,7 @@ use_of_create(const CsiRequest *request)
 }
 
 static CsiUse
-use_of_publish(const Seen *self, const CsiRequest *request)
+use_of_publish(const CallsSeen *self, const CsiRequest *request)
 {
     if (g_hash_table_contains(self->targets, request->target_path))
         return CSI_USE_REPUBLISH;
@@ -65,7 +65,7 @@ use_of_publish(const Seen *self, const CsiRequest *request)
 }
 
 static CsiUse
-use_of(const Seen *self, const CsiRequest *request)
+use_of(const CallsSeen *self, const CsiRequest *request)
 {
     gboolean is_on_node = request->served_by != NULL;
 
@@ -85,9 +85,9 @@ use_of(const Seen *self, const CsiRequest *request)
 }
 
 static void
-call_answered(void *data, const CsiCallRecord *record)
+world_calls_call_answered(void *data, const CsiCallRecord *record)
 {
-    Seen *self = data;
+    CallsSeen *self = data;
     const CsiRequest *request = record->request;
 
     self->seen[use_of(self, request)] = TRUE;
@@ -99,7 +99,7 @@ call_answered(void *data, const CsiCallRecord *record)
 
 /* @sets: NULL-terminated changes of the scenario. Returns: the number of differences */
 static unsigned
-compare(const char *title, const char *const *sets)
+calls_compare(const char *title, const char *const *sets)
 {
     const ScenarioOptions options = {.data_dir = g_getenv("KVOLSIM_SRCDIR"), .set = sets};
     g_autofree char *file =
@@ -110,12 +110,12 @@ compare(const char *title, const char *const *sets)
     if (scenario == NULL)
         fail_msg("%s: %s", title, ((const FileFault *)faults->pdata[0])->message);
     g_autoptr(Run) run = run_new(scenario, &(RunOptions){.seed = 1, .untraced = TRUE}, NULL);
-    Seen seen = {.targets = g_hash_table_new(g_str_hash, g_str_equal)};
+    CallsSeen seen = {.targets = g_hash_table_new(g_str_hash, g_str_equal)};
     gboolean predicted[CSI_N_USES] = {FALSE};
     unsigned n_differences = 0;
     assert_non_null(run);
     csi_driver_add_observer(cluster_driver(run_cluster(run), 0),
-                            &(CsiObserver){.answered = call_answered, .data = &seen});
+                            &(CsiObserver){.answered = world_calls_call_answered, .data = &seen});
     assert_int_equal(run_execute(run), RUN_DONE);
 
     for (CsiUse use = 0; use < CSI_N_USES; use++) {
@@ -213,7 +213,7 @@ compare_without(const char *title, const uint32_t *without, int no_setting, cons
             g_ptr_array_add(sets, (char *)settings[i]);
     g_ptr_array_add(sets, (char *)more);
     g_ptr_array_add(sets, NULL);
-    return compare(title, (const char *const *)sets->pdata);
+    return calls_compare(title, (const char *const *)sets->pdata);
 }
 
 static void
@@ -278,7 +278,7 @@ calls_follow_profiles(void **state)
         attach =
             g_strdup_printf(OBJECT_FIELD("attachRequired=%s"),
                             strstr(text, "\nattachRequired: false") == NULL ? "true" : "false");
-        n += compare(name, (const char *const[]){set, attach, NULL});
+        n += calls_compare(name, (const char *const[]){set, attach, NULL});
         n_profiles++;
     }
     assert_true(n_profiles > 20);

@@ -60,7 +60,7 @@ is_available(const Object *object)
 }
 
 static gboolean
-has_failed(const Object *object)
+deadlines_has_failed(const Object *object)
 {
     return JOB_CONST(object)->has_failed.status == CONDITION_TRUE;
 }
@@ -84,7 +84,7 @@ typedef struct {
     const char *object;
     gboolean (*is_over)(const Object *object); /* NULL: there is no such object */
     int after_s;                               /* the deadline's end */
-} Case;
+} DeadlinesCase;
 
 /* Each with its controller, if it has one. */
 #define BARE_POD(toleration_s)                                                                     \
@@ -144,18 +144,18 @@ typedef struct {
 #define DEADLINE JOB_WITH("activeDeadlineSeconds: 100", "startTime: 2026-11-22T15:58:40Z")
 #define LIFE JOB_WITH("ttlSecondsAfterFinished: 100", COMPLETE)
 
-static const Case cases[] = {
+static const DeadlinesCase cases[] = {
     {"a toleration",          TAINT_OF("15:58:20"), BARE_POD(120),  KIND_POD,               "p", pod_is_evicted,         20},
     {"of a pod that came",    TAINT_OF("14:00:00"), BARE_POD(3630), KIND_POD,               "p", pod_is_evicted,         30},
     {"a Deployment's",        "",                   DEPLOYMENT_POD, KIND_DEPLOYMENT,        "d", has_failed_to_progress, 25},
     {"minReadySeconds",       "",                   SET_POD,        KIND_REPLICA_SET,       "r", is_available,           20},
-    {"an active Job's",       "",                   DEADLINE,       KIND_JOB,               "j", has_failed,             20},
+    {"an active Job's",       "",                   DEADLINE,       KIND_JOB,               "j", deadlines_has_failed,   20},
     {"a finished Job's life", "",                   LIFE,           KIND_JOB,               "j", is_gone,                20},
     {"a granted eviction",    "",                   BUDGET_POD,     KIND_DISRUPTION_BUDGET, "b", may_be_disrupted,       20},
 };
 
 static gboolean
-is_over(const Case *row, const Run *run)
+is_over(const DeadlinesCase *row, const Run *run)
 {
     const ObjectKey *key = objects_find_key(run_objects(run), row->kind, "default", row->object);
 
@@ -166,7 +166,7 @@ is_over(const Case *row, const Run *run)
 static void
 a_deadline_ends_on_time(void **state)
 {
-    const Case *row = *state;
+    const DeadlinesCase *row = *state;
     g_autofree char *folder = g_dir_make_tmp("kvolsim-XXXXXX", NULL);
     g_autofree char *file = g_build_filename(folder, "scenario.yaml", NULL);
     g_autofree char *text = g_strdup_printf(head, row->taints, row->objects);

@@ -24,7 +24,7 @@
 
 /* Returns: (owned) */
 static Scenario *
-load(const char *text)
+driver_pods_load(const char *text)
 {
     const ScenarioOptions options = {.data_dir = g_getenv("KVOLSIM_SRCDIR")};
     g_autofree char *file = NULL;
@@ -109,7 +109,7 @@ workloads_are_found(void **state)
     for (unsigned i = 0; i < G_N_ELEMENTS(known_cases); i++) {
         g_autofree char *text = g_strdup_printf(HEAD "  nodes: [{name: a}]\n  drivers: [%s]\n%s",
                                                 known_cases[i].drivers, known_cases[i].manifests);
-        g_autoptr(Scenario) scenario = load(text);
+        g_autoptr(Scenario) scenario = driver_pods_load(text);
         g_autofree char *found = workloads_text(scenario);
         print_message("%s\n", known_cases[i].title);
         assert_string_equal(found, known_cases[i].expected);
@@ -121,12 +121,12 @@ workloads_are_found(void **state)
 static void
 sidecars_are_those_of_the_pods(void **state)
 {
-    g_autoptr(Scenario) scenario =
-        load(HEAD "  nodes: [{name: a}]\n"
-                  "  drivers: [{name: d.example.com, sidecars: {external-resizer: {}}}]\n" WORKLOAD(
-                      "Deployment", "ctl", "",
-                      "{name: csi-attacher, image: 'x/csi-attacher:v4', args: ['--timeout=7s', "
-                      "'--leader-election']}"));
+    g_autoptr(Scenario) scenario = driver_pods_load(
+        HEAD "  nodes: [{name: a}]\n"
+             "  drivers: [{name: d.example.com, sidecars: {external-resizer: {}}}]\n" WORKLOAD(
+                 "Deployment", "ctl", "",
+                 "{name: csi-attacher, image: 'x/csi-attacher:v4', args: ['--timeout=7s', "
+                 "'--leader-election']}"));
     const ScenarioDriver *driver = &scenario->drivers[0];
     GHashTable *flags = g_hash_table_lookup(driver->sidecars, "external-attacher");
     const char *const *absent = (const char *const *)driver->absent_sidecars;
@@ -157,7 +157,7 @@ sidecars_are_those_of_the_pods(void **state)
 #define SURGE "updateStrategy: {rollingUpdate: {maxSurge: 1, maxUnavailable: 0}},"
 
 static const Object *
-find(const Run *run, ObjectKind kind, const char *namespace, const char *name)
+driver_pods_find(const Run *run, ObjectKind kind, const char *namespace, const char *name)
 {
     const ObjectKey *key = objects_find_key(run_objects(run), kind, namespace, name);
 
@@ -172,7 +172,7 @@ registered(const Run *run)
     GString *text = g_string_new(NULL);
 
     for (unsigned i = 0; i < G_N_ELEMENTS(nodes); i++) {
-        const Object *csi_node = find(run, KIND_CSI_NODE, NULL, nodes[i]);
+        const Object *csi_node = driver_pods_find(run, KIND_CSI_NODE, NULL, nodes[i]);
         if (csi_node != NULL &&
             csi_node_find_driver((const CsiNode *)csi_node, "d.example.com") != NULL)
             g_string_append_printf(text, "%s%s", text->len > 0 ? " " : "", nodes[i]);
@@ -228,7 +228,7 @@ nodes_have_the_driver_while_its_pod_runs(void **state)
     for (unsigned i = 0; i < G_N_ELEMENTS(node_cases); i++) {
         g_autofree char *text =
             g_strdup_printf(CLUSTER "%s" PLAIN(REGISTRAR ", " DRIVER), node_cases[i].happens);
-        g_autoptr(Scenario) scenario = load(text);
+        g_autoptr(Scenario) scenario = driver_pods_load(text);
         g_autoptr(Run) run = run_text(scenario);
         g_autofree char *changes = changes_of(run);
         print_message("%s\n", node_cases[i].title);
@@ -244,7 +244,7 @@ an_update_rolls_over_the_nodes(void **state)
     for (unsigned surges = 0; surges < 2; surges++) {
         g_autofree char *text =
             g_strdup_printf(CLUSTER NEW_IMAGE PLAIN(REGISTRAR ", " DRIVER), surges ? SURGE : "");
-        g_autoptr(Scenario) scenario = load(text);
+        g_autoptr(Scenario) scenario = driver_pods_load(text);
         g_autoptr(Run) run = run_text(scenario);
         g_autofree char *changes = changes_of(run);
         if (surges)
@@ -259,8 +259,8 @@ an_update_rolls_over_the_nodes(void **state)
 static void
 a_pod_comes_back_with_its_node(void **state)
 {
-    g_autoptr(Scenario) scenario =
-        load(CLUSTER "  faults: [{at: 60s, node: a, do: power-off, restartAfter: 20s}]\n" PLAIN(
+    g_autoptr(Scenario) scenario = driver_pods_load(
+        CLUSTER "  faults: [{at: 60s, node: a, do: power-off, restartAfter: 20s}]\n" PLAIN(
             REGISTRAR ", " DRIVER));
     g_autoptr(Run) run = run_text(scenario);
     const char *node = strings_intern(objects_strings(run_objects(run)), "a");
@@ -315,7 +315,7 @@ bound_at(Run *run)
 {
     for (SimTime at = 0; at < 200 * SIM_SECOND; at += 100 * SIM_MS) {
         run_advance(run, at);
-        const Object *claim = find(run, KIND_CLAIM, "default", "c");
+        const Object *claim = driver_pods_find(run, KIND_CLAIM, "default", "c");
         if (claim != NULL && CLAIM_CONST(claim)->phase == CLAIM_BOUND)
             return (double)at / (double)SIM_SECOND;
     }
@@ -329,7 +329,7 @@ sidecars_work_while_their_pod_runs(void **state)
     for (unsigned i = 0; i < G_N_ELEMENTS(sidecar_cases); i++) {
         g_autofree char *text = g_strconcat(CLUSTER "  workload: [", sidecar_cases[i].workload,
                                             "]\n" CLASS, sidecar_cases[i].controller, NULL);
-        g_autoptr(Scenario) scenario = load(text);
+        g_autoptr(Scenario) scenario = driver_pods_load(text);
         g_autoptr(Run) run = run_text(scenario);
         double at = bound_at(run);
         print_message("%s: %g s\n", sidecar_cases[i].title, at);
@@ -342,14 +342,15 @@ static void
 a_lease_names_the_pod(void **state)
 {
     g_autoptr(Scenario) scenario =
-        load(CLUSTER WORKLOAD("Deployment", "ctl", "",
-                              DRIVER ", {name: p, image: 'x/csi-attacher:v4', args: "
-                                     "['--leader-election']}"));
+        driver_pods_load(CLUSTER WORKLOAD("Deployment", "ctl", "",
+                                          DRIVER ", {name: p, image: 'x/csi-attacher:v4', args: "
+                                                 "['--leader-election']}"));
     g_autoptr(Run) run = run_text(scenario);
 
     (void)state;
     run_advance(run, 60 * SIM_SECOND);
-    const Object *lease = find(run, KIND_LEASE, SYSTEM, "external-attacher-leader-d-example-com");
+    const Object *lease =
+        driver_pods_find(run, KIND_LEASE, SYSTEM, "external-attacher-leader-d-example-com");
     assert_non_null(lease);
     assert_true(g_str_has_prefix(LEASE_CONST(lease)->holder, "ctl-"));
 }
@@ -370,7 +371,7 @@ running_pods_are_adopted(void **state)
     g_autofree char *text = g_strconcat(CLUSTER "  workload: [" MAKE_CLAIM("0s") "]\n" CLASS PLAIN(
                                             REGISTRAR ", " DRIVER) CONTROLLER("1", "true"),
                                         plugin, controller, NULL);
-    g_autoptr(Scenario) scenario = load(text);
+    g_autoptr(Scenario) scenario = driver_pods_load(text);
     g_autoptr(Run) run = run_text(scenario);
     g_autofree char *at_first = registered(run);
 

@@ -30,12 +30,12 @@ typedef struct {
     SimTime from, to;
     unsigned n;
     SimTime first; /* after @to; 0: none yet */
-} Writes;
+} FaultsWrites;
 
 static void
-see_write(void *data, const Object *before, const Object *after)
+faults_see_write(void *data, const Object *before, const Object *after)
 {
-    Writes *self = data;
+    FaultsWrites *self = data;
     SimTime now = sim_now(self->sim);
 
     (void)before, (void)after;
@@ -54,10 +54,10 @@ outage(void **state)
                         "  - {at: 295s, delete: {kind: Pod, name: web-0}}\n");
     Run *run = run_of(scenario, FALSE);
     ApiServer *api = cluster_api(run_cluster(run));
-    Writes writes = {.sim = run_sim(run), .from = AT, .to = AT + 100 * SIM_SECOND};
+    FaultsWrites writes = {.sim = run_sim(run), .from = AT, .to = AT + 100 * SIM_SECOND};
 
     (void)state;
-    api_server_observe(api, see_write, &writes);
+    api_server_observe(api, faults_see_write, &writes);
     sim_run_until(run_sim(run), AT);
     unsigned n_events = api_server_n_events(api);
     sim_run_until(run_sim(run), AT + 99 * SIM_SECOND);
@@ -243,7 +243,7 @@ lost_leadership(void **state)
 
 /* Sleeping loops see every fault as polling loops do. */
 static void
-sleeping_equals_polling(void **state)
+faults_sleeping_equals_polling(void **state)
 {
     const char *fault = *state;
     g_autofree char *line = g_strdup_printf("  - {at: 67s, %s}\n", fault);
@@ -346,7 +346,7 @@ main(void)
     for (unsigned i = 0; i < G_N_ELEMENTS(polled); i++)
         tests[G_N_ELEMENTS(functions) + i] =
             (struct CMUnitTest){.name = polled[i],
-                                .test_func = sleeping_equals_polling,
+                                .test_func = faults_sleeping_equals_polling,
                                 .initial_state = (void *)polled[i]}; /* only read */
     return _cmocka_run_group_tests("faults", tests, G_N_ELEMENTS(tests), NULL, NULL);
 }

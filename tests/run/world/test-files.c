@@ -95,7 +95,7 @@ start_of(Run *run, const char *name, SimTime from)
 
 /* @text: (transfer full) */
 static Scenario *
-load(const char *name, char *yaml)
+files_load(const char *name, char *yaml)
 {
     g_autofree char *text = yaml;
     g_autoptr(GPtrArray) faults = NULL;
@@ -121,8 +121,8 @@ work_on_files_takes_its_time(void **state)
 {
     const FilesCase *row = *state;
     g_autoptr(Scenario) scenario =
-        load(row->name, g_strdup_printf(scenario_text, row->version, row->node, row->driver,
-                                        row->claim, row->mode, row->pod, row->driver_object));
+        files_load(row->name, g_strdup_printf(scenario_text, row->version, row->node, row->driver,
+                                              row->claim, row->mode, row->pod, row->driver_object));
     g_autoptr(GError) error = NULL;
     Run *run = run_new(scenario, &(RunOptions){.seed = 1}, &error);
 
@@ -150,8 +150,8 @@ work_on_files_does_not_end(void **state)
 {
     const FilesCase *row = *state;
     g_autoptr(Scenario) scenario =
-        load(row->name, g_strdup_printf(scenario_text, row->version, row->node, row->driver,
-                                        row->claim, row->mode, row->pod, row->driver_object));
+        files_load(row->name, g_strdup_printf(scenario_text, row->version, row->node, row->driver,
+                                              row->claim, row->mode, row->pod, row->driver_object));
     g_autoptr(GError) error = NULL;
     Run *run = run_new(scenario, &(RunOptions){.seed = 1}, &error);
 
@@ -249,7 +249,7 @@ static void
 labels_of_two_pods_agree_or_wait(void **state)
 {
     const ConflictCase *row = *state;
-    g_autoptr(Scenario) scenario = load(
+    g_autoptr(Scenario) scenario = files_load(
         row->name, g_strdup_printf(conflict_text, row->version, row->gates, row->selinux, row->mode,
                                    row->one, row->two_at_s, row->two, row->supported));
     g_autoptr(GError) error = NULL;

@@ -133,7 +133,7 @@ typedef struct {
     const char *action;           /* of the workload */
     const char *made;             /* the pods that are made, in order of their names; "web" of the
                                      Deployment and "agent" of the DaemonSet for each */
-} Case;
+} HistoriesCase;
 
 #define COUNTED(n) "deprecated.daemonset.template.generation: \"" #n "\""
 #define AGENT(hash, n)                                                                             \
@@ -181,7 +181,7 @@ typedef struct {
 #define NEW_WEB TEMPLATE_OF("Deployment", "web")
 #define DELETE_DB "{at: 1m, delete: {kind: Pod, name: db-0}}"
 
-static const Case cases[] = {
+static const HistoriesCase cases[] = {
     {"nothing is replaced",            SETTLED_AGENTS,   SETTLED_DBS,  "",        ""              },
     {"a set that counts no templates", UNCOUNTED_AGENTS, SETTLED_DBS,  "",        ""              },
     {"a DaemonSet's update goes on",   UPDATING_AGENTS,  SETTLED_DBS,  "",        "agent"         },
@@ -207,7 +207,7 @@ static const char revision[] =
     "revision: %d\n";
 
 static void
-append_revisions(GString *text, const Case *row)
+append_revisions(GString *text, const HistoriesCase *row)
 {
     g_autofree char *current = NULL;
 
@@ -226,7 +226,7 @@ append_revisions(GString *text, const Case *row)
 }
 
 static char *
-dump_of(const Case *row, gboolean has_revisions)
+dump_of(const HistoriesCase *row, gboolean has_revisions)
 {
     GString *text = g_string_new(NULL);
 
@@ -253,7 +253,7 @@ dump_of(const Case *row, gboolean has_revisions)
 }
 
 static Run *
-run_of(const Case *row, gboolean has_revisions, Scenario **scenario)
+run_of(const HistoriesCase *row, gboolean has_revisions, Scenario **scenario)
 {
     g_autofree char *folder = g_dir_make_tmp("kvolsim-XXXXXX", NULL);
     g_autofree char *file = g_build_filename(folder, "scenario.yaml", NULL);
@@ -282,7 +282,7 @@ run_of(const Case *row, gboolean has_revisions, Scenario **scenario)
 }
 
 static int
-compare_texts(const void *a, const void *b)
+histories_compare_texts(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -302,7 +302,7 @@ made_pods(const Run *run)
         g_ptr_array_add(names,
                         g_strndup(name, g_str_has_prefix(name, "db-") ? 4 : strcspn(name, "-")));
     }
-    g_ptr_array_sort(names, compare_texts);
+    g_ptr_array_sort(names, histories_compare_texts);
     g_ptr_array_add(names, NULL);
     return g_strjoinv(" ", (char **)names->pdata);
 }
@@ -322,7 +322,7 @@ n_revisions(const Run *run)
 }
 
 static void
-try(const Case *row, gboolean has_revisions)
+try(const HistoriesCase *row, gboolean has_revisions)
 {
     Scenario *scenario;
     Run *run = run_of(row, has_revisions, &scenario);
@@ -354,7 +354,7 @@ try(const Case *row, gboolean has_revisions)
 static void
 a_start_replaces_no_pod(void **state)
 {
-    const Case *row = *state;
+    const HistoriesCase *row = *state;
 
     try(row, FALSE);
     /* An update of the DaemonSet would need its older template, too. */

@@ -46,7 +46,7 @@ typedef struct {
     const char *action; /* two minutes later; NULL: none */
     const char *code;   /* code of three errors of the phase's own method, or of six errors of any
                            method; NULL: none */
-} Row;
+} MatrixRow;
 
 #define OUT_OF_SERVICE                                                                             \
     "patch: {kind: Node, name: NODE, patch: {spec: {taints: [{key: "                               \
@@ -58,7 +58,7 @@ typedef struct {
 #define OF_DRIVER(what) "driver: csi.lab, do: " what
 
 /* clang-format off */
-static const Row rows[] = {
+static const MatrixRow rows[] = {
     {.name = "power off, back in 10 min", .fault = ON_NODE("power-off, restartAfter: 10m")},
     {.name = "power off, out of service", .fault = ON_NODE("power-off"), .action = OUT_OF_SERVICE},
     {.name = "reboot", .fault = ON_NODE("reboot")},
@@ -133,21 +133,21 @@ typedef struct {
     SimTime at[N_PHASES];
     char *node;
     Sim *sim;
-} Timeline;
+} MatrixTimeline;
 
 static void
-see_write(void *data, const Object *before, const Object *after)
+matrix_see_write(void *data, const Object *before, const Object *after)
 {
-    Timeline *self = data;
+    MatrixTimeline *self = data;
 
     if (before == NULL && object_kind(after) == KIND_POD)
         self->at[BEFORE_BIND] = sim_now(self->sim) + SIM_MS;
 }
 
 static void
-see_call(void *data, const CsiCallRecord *record)
+matrix_see_call(void *data, const CsiCallRecord *record)
 {
-    Timeline *self = data;
+    MatrixTimeline *self = data;
 
     for (unsigned i = 0; i < N_PHASES; i++)
         if (phases[i].method == record->request->method && self->at[i] == 0)
@@ -155,17 +155,17 @@ see_call(void *data, const CsiCallRecord *record)
 }
 
 /* The times of the phases without a fault. */
-static Timeline
+static MatrixTimeline
 undisturbed(uint64_t seed)
 {
     g_autoptr(Scenario) scenario = fault_world_new("", "");
     Run *run = run_new(scenario, &(RunOptions){.seed = seed}, NULL);
-    Timeline self = {0};
-    const CsiObserver observer = {.ended = see_call, .data = &self};
+    MatrixTimeline self = {0};
+    const CsiObserver observer = {.ended = matrix_see_call, .data = &self};
 
     assert_non_null(run);
     self.sim = run_sim(run);
-    api_server_observe(cluster_api(run_cluster(run)), see_write, &self);
+    api_server_observe(cluster_api(run_cluster(run)), matrix_see_write, &self);
     csi_driver_add_observer(cluster_find_driver(run_cluster(run), "csi.lab"), &observer);
     sim_run_until(run_sim(run), SCALE_DOWN_AT - SIM_SECOND);
     assert_true(fault_world_is_ready(run));
@@ -198,7 +198,7 @@ line(SimTime at, const char *text, const char *node)
 
 /* Begins before the phase, so that its own call is included. */
 static char *
-failing_methods(const Row *row, Phase phase, const Timeline *timeline)
+failing_methods(const MatrixRow *row, Phase phase, const MatrixTimeline *timeline)
 {
     g_autofree char *change = NULL;
 
@@ -214,7 +214,7 @@ failing_methods(const Row *row, Phase phase, const Timeline *timeline)
 }
 
 static char *
-action_of(const Row *row, Phase phase, const Timeline *timeline)
+action_of(const MatrixRow *row, Phase phase, const MatrixTimeline *timeline)
 {
     if (row->code != NULL)
         return failing_methods(row, phase, timeline);
@@ -224,7 +224,7 @@ action_of(const Row *row, Phase phase, const Timeline *timeline)
 }
 
 static const Leak *
-find_leak(const Row *row, Phase phase)
+find_leak(const MatrixRow *row, Phase phase)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(leaks); i++)
         if (g_str_equal(leaks[i].row, row->name) && phase >= leaks[i].first &&
@@ -241,7 +241,7 @@ count_failed_call(void *data, const CsiCallRecord *record)
 
 /* Returns: whether the run ended as expected */
 static gboolean
-try_cell(const Row *row, Phase phase, const Timeline *timeline, uint64_t seed)
+try_cell(const MatrixRow *row, Phase phase, const MatrixTimeline *timeline, uint64_t seed)
 {
     g_autofree char *fault =
         row->fault == NULL ? g_strdup("") : line(timeline->at[phase], row->fault, timeline->node);
@@ -273,7 +273,7 @@ every_fault_in_every_phase(void **state)
 {
     static const uint64_t seeds[] = {1, 2, 3};
     unsigned n_bad = 0;
-    Timeline timelines[G_N_ELEMENTS(seeds)];
+    MatrixTimeline timelines[G_N_ELEMENTS(seeds)];
 
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(seeds); i++)

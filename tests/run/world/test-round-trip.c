@@ -303,7 +303,7 @@ compare_tables(const Stories *stories,
 }
 
 static unsigned
-go_on(const char *file, const Scenario *scenario, SimTime at, gboolean is_alike)
+round_trip_go_on(const char *file, const Scenario *scenario, SimTime at, gboolean is_alike)
 {
     const RunOptions options = {.seed = 1};
     g_autofree const char **nodes_of_pods = g_new0(const char *, scenario->n_actions + 1);
@@ -358,7 +358,7 @@ try(unsigned which, const Scenario *scenario, const char *file, SimTime at)
         g_print("%s: no good instant\n", name);
         return 0;
     }
-    unsigned n = go_on(file, scenario, at, cases[which].how == ALIKE);
+    unsigned n = round_trip_go_on(file, scenario, at, cases[which].how == ALIKE);
     if (n > 0 || verbose)
         g_print("%s at %.3f s: %u differences%s%s\n", name, (double)at / SIM_SECOND, n,
                 n > 0 && why != NULL ? ": " : "", n > 0 && why != NULL ? why : "");

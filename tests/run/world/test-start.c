@@ -77,23 +77,23 @@ typedef struct {
     Run *run;
     SimTime from;
     unsigned n[CSI_N_METHODS];
-} Calls;
+} StartCalls;
 
 static void
-count(void *data, const CsiCallRecord *record)
+start_count(void *data, const CsiCallRecord *record)
 {
-    Calls *calls = data;
+    StartCalls *calls = data;
 
     if (sim_now(run_sim(calls->run)) >= calls->from)
         calls->n[record->request->method]++;
 }
 
 static void
-count_calls(Calls *calls, Run *run, SimTime from)
+count_calls(StartCalls *calls, Run *run, SimTime from)
 {
-    const CsiObserver observer = {.started = count, .data = calls};
+    const CsiObserver observer = {.started = start_count, .data = calls};
 
-    *calls = (Calls){.run = run, .from = from};
+    *calls = (StartCalls){.run = run, .from = from};
     for (unsigned i = 0; i < cluster_n_drivers(run_cluster(run)); i++)
         csi_driver_add_observer(cluster_driver(run_cluster(run), i), &observer);
 }
@@ -108,7 +108,7 @@ static const uint32_t not_compared =
     1 << CSI_NODE_STAGE_VOLUME | 1 << CSI_NODE_UNSTAGE_VOLUME | 1 << CSI_NODE_GET_CAPABILITIES;
 
 static unsigned
-compare_calls(const Calls *expected, const Calls *got, const char *name, double at)
+compare_calls(const StartCalls *expected, const StartCalls *got, const char *name, double at)
 {
     unsigned n = 0;
 
@@ -129,7 +129,7 @@ compare_calls(const Calls *expected, const Calls *got, const char *name, double 
 
 /* Returns: (owned): the file, with these lines at its end */
 static char *
-write_file(const char *lines)
+start_write_file(const char *lines)
 {
     g_autofree char *source =
         g_build_filename(g_getenv("KVOLSIM_SRCDIR"), "tests/run/world/running.yaml", NULL);
@@ -146,7 +146,7 @@ write_file(const char *lines)
 }
 
 static unsigned
-finish(Run *run, Invariants *invariants, gboolean is_end, const char *name, double at)
+start_finish(Run *run, Invariants *invariants, gboolean is_end, const char *name, double at)
 {
     run_execute(run);
     if (is_end)
@@ -161,7 +161,7 @@ finish(Run *run, Invariants *invariants, gboolean is_end, const char *name, doub
 }
 
 static unsigned
-go_on(unsigned which, const char *file, const Scenario *scenario, double at)
+start_go_on(unsigned which, const char *file, const Scenario *scenario, double at)
 {
     const RunOptions options = {.seed = 1};
     const char *name = cases[which].name;
@@ -170,18 +170,18 @@ go_on(unsigned which, const char *file, const Scenario *scenario, double at)
     g_autoptr(Run) run = run_new(scenario, &options, NULL);
     g_autoptr(Invariants) first = invariants_new(run);
     g_autoptr(GError) error = NULL;
-    Calls expected, got;
+    StartCalls expected, got;
 
     count_calls(&expected, run, COUNT_FROM);
     run_advance(run, instant);
     g_autoptr(Rest) rest = rest_new(file, run, nodes);
     assert_non_null(rest);
-    unsigned n = finish(run, first, cases[which].is_end, name, 0);
+    unsigned n = start_finish(run, first, cases[which].is_end, name, 0);
     g_autoptr(Run) second = run_new(rest->scenario, &options, &error);
     assert_non_null(second);
     g_autoptr(Invariants) invariants = invariants_new(second);
     count_calls(&got, second, COUNT_FROM - instant);
-    return n + finish(second, invariants, cases[which].is_end, name, at) +
+    return n + start_finish(second, invariants, cases[which].is_end, name, at) +
            compare_calls(&expected, &got, name, at);
 }
 
@@ -189,12 +189,12 @@ static void
 it_ends_well(void **state)
 {
     unsigned which = *(const unsigned *)*state, n = 0;
-    g_autofree char *file = write_file(cases[which].lines);
+    g_autofree char *file = start_write_file(cases[which].lines);
     g_autoptr(Scenario) scenario = load_scenario(file);
 
     assert_non_null(scenario);
     for (unsigned i = 0; i < G_N_ELEMENTS(instants); i++)
-        n += go_on(which, file, scenario, instants[i]);
+        n += start_go_on(which, file, scenario, instants[i]);
     g_unlink(file);
     assert_int_equal(n, 0);
 }
@@ -202,7 +202,7 @@ it_ends_well(void **state)
 /* ---- A node that is silent ---- */
 
 static const Object *
-find(const Run *run, ObjectKind kind, const char *namespace, const char *name)
+start_find(const Run *run, ObjectKind kind, const char *namespace, const char *name)
 {
     const ObjectKey *key = objects_find_key(run_objects(run), kind, namespace, name);
 
@@ -213,11 +213,11 @@ static SimTime
 eviction_of_web_1(Run *run)
 {
     run_execute(run);
-    const Object *pod = find(run, KIND_POD, "default", "web-1");
+    const Object *pod = start_find(run, KIND_POD, "default", "web-1");
     assert_non_null(pod);
     assert_true(object_is_deleted(pod));
     const Node *node =
-        (const Node *)find(run, KIND_NODE, NULL, ((const Pod *)(const void *)pod)->node_name);
+        (const Node *)start_find(run, KIND_NODE, NULL, ((const Pod *)(const void *)pod)->node_name);
     assert_int_equal(node->ready.status, CONDITION_UNKNOWN);
     return pod->deleted_at;
 }
@@ -227,7 +227,7 @@ static void
 a_lost_node_stays_lost(void **state)
 {
     g_autofree char *file =
-        write_file("  faults: [{at: 60s, nodeOfPod: web-1, do: stop-kubelet}]\n");
+        start_write_file("  faults: [{at: 60s, nodeOfPod: web-1, do: stop-kubelet}]\n");
     g_autoptr(Scenario) scenario = load_scenario(file);
     const SimTime instant = 200 * SIM_SECOND;
 
@@ -268,10 +268,10 @@ make_pending(json_t *pod)
 static void
 a_pod_with_a_sandbox_has_its_volumes(void **state)
 {
-    g_autofree char *file = write_file("");
+    g_autofree char *file = start_write_file("");
     g_autoptr(Scenario) scenario = load_scenario(file);
     const RunOptions options = {.seed = 1};
-    Calls calls;
+    StartCalls calls;
 
     (void)state;
     assert_non_null(scenario);
@@ -290,9 +290,9 @@ a_pod_with_a_sandbox_has_its_volumes(void **state)
     }
     g_autoptr(Run) second = run_new(rest->scenario, &options, NULL);
     count_calls(&calls, second, 0);
-    assert_false(pod_is_ready(POD_CONST(find(second, KIND_POD, "default", "web-0"))));
+    assert_false(pod_is_ready(POD_CONST(start_find(second, KIND_POD, "default", "web-0"))));
     run_advance(second, 30 * SIM_SECOND);
-    assert_true(pod_is_ready(POD_CONST(find(second, KIND_POD, "default", "web-0"))));
+    assert_true(pod_is_ready(POD_CONST(start_find(second, KIND_POD, "default", "web-0"))));
     assert_int_equal(calls.n[CSI_NODE_STAGE_VOLUME], 0);
     g_unlink(file);
 }
@@ -333,10 +333,10 @@ components_have_flags_of_kubelets(void **state)
     for (unsigned i = 0; i < G_N_ELEMENTS(kubelets); i++) {
         g_autofree char *lines =
             kubelets[i].own == NULL ? g_strdup("") : g_strdup_printf(OWN, kubelets[i].own);
-        g_autofree char *file = write_file(lines);
+        g_autofree char *file = start_write_file(lines);
         g_autoptr(Scenario) scenario = load_scenario(file);
         const RunOptions options = {.seed = 1};
-        Calls calls;
+        StartCalls calls;
 
         assert_non_null(scenario);
         g_autofree const char **nodes = g_new0(const char *, scenario->n_actions + 1);
@@ -349,7 +349,7 @@ components_have_flags_of_kubelets(void **state)
         g_autoptr(Run) second = run_new(rest->scenario, &options, NULL);
         count_calls(&calls, second, 0);
         run_advance(second, SIM_MINUTE);
-        const Object *node = find(second, KIND_NODE, NULL, "node-0");
+        const Object *node = start_find(second, KIND_NODE, NULL, "node-0");
         assert_int_equal(object_annotation(node, MANAGED) != NULL, kubelets[i].by_controller);
         assert_int_equal(calls.n[CSI_CONTROLLER_PUBLISH_VOLUME] > 0, kubelets[i].by_controller);
         g_unlink(file);

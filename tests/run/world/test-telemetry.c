@@ -17,7 +17,7 @@
 /* ---- The census ---- */
 
 static Scenario *
-load(const char *name, const char *const *set)
+telemetry_load(const char *name, const char *const *set)
 {
     const char *source = g_getenv("KVOLSIM_SRCDIR");
     g_autofree char *file = g_strdup_printf("%s/scenarios/%s.yaml", source, name);
@@ -32,7 +32,7 @@ load(const char *name, const char *const *set)
 static const char manager[] = "kube-controller-manager", kubelet[] = "kubelet";
 
 static void
-count_volume(SimMetrics *plain, const Volume *volume)
+telemetry_count_volume(SimMetrics *plain, const Volume *volume)
 {
     unsigned family = volume->phase == VOLUME_BOUND ? METRIC_PV_BOUND : METRIC_PV_UNBOUND;
 
@@ -77,7 +77,7 @@ count_node(SimMetrics *plain, const Node *node)
 }
 
 static const Volume *
-volume_of(const Run *run, const Claim *claim)
+telemetry_volume_of(const Run *run, const Claim *claim)
 {
     ObjectKey *key =
         claim == NULL || claim->volume_name == NULL
@@ -88,7 +88,7 @@ volume_of(const Run *run, const Claim *claim)
 }
 
 static void
-count_pod(SimMetrics *plain, const Run *run, const Pod *pod)
+telemetry_count_pod(SimMetrics *plain, const Run *run, const Pod *pod)
 {
     gboolean runs = pod->phase == POD_RUNNING;
 
@@ -98,7 +98,7 @@ count_pod(SimMetrics *plain, const Run *run, const Pod *pod)
     for (unsigned i = 0; pod->volumes != NULL && i < pod->volumes->n_items; i++) {
         ObjectKey *key = pod_claim_key(run_objects(run), pod, &pod->volumes->items[i]);
         const Claim *claim = (const Claim *)api_server_get(cluster_api(run_cluster(run)), key);
-        const Volume *volume = volume_of(run, claim);
+        const Volume *volume = telemetry_volume_of(run, claim);
         if (volume == NULL || volume->source == NULL || volume->source->driver == NULL)
             continue;
         g_autofree char *plugin = g_strconcat("kubernetes.io/csi:", volume->source->driver, NULL);
@@ -125,13 +125,13 @@ count_objects(SimMetrics *plain, const Run *run)
             if (object == NULL)
                 continue;
             if (kinds[k] == KIND_VOLUME)
-                count_volume(plain, (const Volume *)object);
+                telemetry_count_volume(plain, (const Volume *)object);
             else if (kinds[k] == KIND_CLAIM)
                 count_claim(plain, (const Claim *)object);
             else if (kinds[k] == KIND_NODE)
                 count_node(plain, (const Node *)object);
             else
-                count_pod(plain, run, (const Pod *)object);
+                telemetry_count_pod(plain, run, (const Pod *)object);
         }
     }
 }
@@ -221,7 +221,7 @@ counts_are_those_of_a_walk(void **state)
 
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
-        g_autoptr(Scenario) scenario = load(cases[i].name, cases[i].set);
+        g_autoptr(Scenario) scenario = telemetry_load(cases[i].name, cases[i].set);
         g_autoptr(Run) run = run_new(scenario, &(RunOptions){.seed = 1, .measured = TRUE}, NULL);
         SimMetrics *metrics = sim_metrics(run_sim(run));
         for (SimTime at = SIM_SECOND; at < 1000 * SIM_SECOND; at += 2 * SIM_SECOND + at / 7) {
@@ -259,7 +259,7 @@ typedef struct {
     gboolean is_there[N_SERIES];
     int64_t sums[N_SERIES];
     uint64_t counts[N_SERIES];
-} Record;
+} TelemetryRecord;
 
 static void
 append_sample(GString *text,
@@ -277,7 +277,7 @@ append_sample(GString *text,
 }
 
 static void
-append_record(GString *text, const SimSeries *series, const Record *record)
+append_record(GString *text, const SimSeries *series, const TelemetryRecord *record)
 {
     double count = (double)record->counts[series->number];
     double sum = (double)record->sums[series->number] * series->family->unit;
@@ -312,7 +312,8 @@ plain_text(const SimMetrics *metrics, const GArray *records)
         for (unsigned i = 0; i < sorted->len; i++)
             for (unsigned k = 0; k < records->len; k++)
                 if (((SimSeries *)sorted->pdata[i])->family == &families[f])
-                    append_record(samples, sorted->pdata[i], &g_array_index(records, Record, k));
+                    append_record(samples, sorted->pdata[i],
+                                  &g_array_index(records, TelemetryRecord, k));
         if (samples->len > 0)
             g_string_append_printf(text, "%s%s", headers[f], samples->str);
     }
@@ -352,12 +353,12 @@ history_is_what_each_scrape_found(void **state)
     for (unsigned turn = 0; turn < G_N_ELEMENTS(n_scrapes); turn++) {
         g_autoptr(SimMetrics) metrics = sim_metrics_new(NULL);
         g_autoptr(MetricHistory) history = metric_history_new(metrics, NULL);
-        g_autoptr(GArray) records = g_array_new(FALSE, FALSE, sizeof(Record));
+        g_autoptr(GArray) records = g_array_new(FALSE, FALSE, sizeof(TelemetryRecord));
         g_autoptr(GString) text = g_string_new(NULL);
         SimStream stream = sim_stream_from(turn, 0, "history");
         SimTime interval = 15 * SIM_SECOND;
         for (unsigned scrape = 0; scrape < n_scrapes[turn]; scrape++) {
-            Record record = {.at = metric_history_next_scrape(history)};
+            TelemetryRecord record = {.at = metric_history_next_scrape(history)};
             assert_int_equal(record.at % interval, 0);
             change_some(metrics, stream, scrape);
             metric_history_scrape(history);
@@ -372,7 +373,7 @@ history_is_what_each_scrape_found(void **state)
                 continue;
             interval *= 2;
             for (unsigned k = records->len; k-- > 0;)
-                if (g_array_index(records, Record, k).at % interval != 0)
+                if (g_array_index(records, TelemetryRecord, k).at % interval != 0)
                     g_array_remove_index(records, k);
         }
         change_some(metrics, stream, 1000); /* changes after the last scrape are not reported */

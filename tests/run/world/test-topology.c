@@ -18,7 +18,7 @@
 
 /* Returns: (owned): NULL if there are faults; @faults: (out): (owned) */
 static Scenario *
-load(const char *text, const char *const *sets, char **faults)
+topology_load(const char *text, const char *const *sets, char **faults)
 {
     const ScenarioOptions options = {.data_dir = g_getenv("KVOLSIM_SRCDIR"), .set = sets};
     g_autofree char *file = NULL;
@@ -43,7 +43,7 @@ static Scenario *
 load_well(const char *text)
 {
     g_autofree char *faults = NULL;
-    Scenario *scenario = load(text, NULL, &faults);
+    Scenario *scenario = topology_load(text, NULL, &faults);
 
     assert_string_equal(faults, "");
     return scenario;
@@ -110,7 +110,7 @@ scenarios_give_keys(void **state)
             *read_cases[i].nodes == '\0' ? "" : ", ", read_cases[i].nodes,
             *read_cases[i].driver == '\0' ? "" : ", ", read_cases[i].driver);
         g_autofree char *faults = NULL;
-        g_autoptr(Scenario) scenario = load(text, NULL, &faults);
+        g_autoptr(Scenario) scenario = topology_load(text, NULL, &faults);
         g_autofree char *found =
             scenario == NULL ? g_strdup(faults) : topology_text(&scenario->drivers[0]);
         if (*expected == '!' ? scenario != NULL || strstr(found, expected + 1) == NULL
@@ -329,7 +329,7 @@ local_volumes_fill_their_nodes(void **state)
                                     NULL};
         g_autofree char *text = g_strdup_printf(reach_text, driver, "WaitForFirstConsumer");
         g_autofree char *faults = NULL;
-        g_autoptr(Scenario) scenario = load(text, sets, &faults);
+        g_autoptr(Scenario) scenario = topology_load(text, sets, &faults);
         assert_string_equal(faults, "");
         g_autoptr(Run) run = run_new(scenario, &(RunOptions){.seed = 1}, NULL);
         assert_int_equal(run_execute(run), RUN_DONE);
@@ -430,7 +430,7 @@ static const struct {
 /* clang-format on */
 
 static void
-add_node(const Run *run, const char *name, GString *text)
+topology_add_node(const Run *run, const char *name, GString *text)
 {
     const Object *object =
         api_server_get(cluster_api(run_cluster(run)),
@@ -469,9 +469,9 @@ csi_nodes_give_keys_and_limits(void **state)
         g_autofree char *keys = keys_text(of_volumes);
         g_autoptr(GString) found = g_string_new(NULL);
         assert_int_equal(run_advance(run, SIM_MINUTE), RUN_DONE);
-        add_node(run, "n1", found);
-        add_node(run, "n2", found);
-        add_node(run, "n3", found);
+        topology_add_node(run, "n1", found);
+        topology_add_node(run, "n2", found);
+        topology_add_node(run, "n3", found);
         if (strcmp(found->str, dump_cases[i].expected) != 0)
             fail_msg("\"%s\": expected \"%s\", found \"%s\"", dump_cases[i].driver,
                      dump_cases[i].expected, found->str);
@@ -505,7 +505,7 @@ new_nodes_get_the_same_keys(void **state)
         g_autoptr(Run) run = run_new(scenario, &(RunOptions){.seed = 1}, NULL);
         g_autoptr(GString) found = g_string_new(NULL);
         assert_int_equal(run_advance(run, SIM_MINUTE), RUN_DONE);
-        add_node(run, "n4", found);
+        topology_add_node(run, "n4", found);
         assert_string_equal(found->str, rows[i][1]);
     }
 }

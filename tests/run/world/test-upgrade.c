@@ -40,7 +40,7 @@ typedef struct {
 } Upgrade;
 
 static unsigned
-draw(Upgrade *self, unsigned min, unsigned max)
+upgrade_draw(Upgrade *self, unsigned min, unsigned max)
 {
     return (unsigned)g_rand_int_range(self->luck, (int)min, (int)max + 1);
 }
@@ -51,7 +51,7 @@ shuffle_nodes(Upgrade *self)
     for (unsigned i = 0; i < self->n_nodes; i++)
         self->order[i] = i;
     for (unsigned i = self->n_nodes - 1; i > 0; i--) {
-        unsigned j = draw(self, 0, i), other = self->order[i];
+        unsigned j = upgrade_draw(self, 0, i), other = self->order[i];
         self->order[i] = self->order[j];
         self->order[j] = other;
     }
@@ -69,14 +69,14 @@ add_head(Upgrade *self)
         "  nodes: [{name: n-%%d, count: %u, kubeletVersion: '1.%d'}]\n"
         "  drivers:\n  - name: %s\n    latency: {ControllerPublishVolume: %us, "
         "ControllerUnpublishVolume: %us, NodeStageVolume: 500ms, NodePublishVolume: 50ms}\n",
-        minor, self->n_nodes, minor - 1, plugins[self->plugin].driver, draw(self, 1, 8),
-        draw(self, 1, 8));
+        minor, self->n_nodes, minor - 1, plugins[self->plugin].driver, upgrade_draw(self, 1, 8),
+        upgrade_draw(self, 1, 8));
     g_string_append(self->text, "  faults:\n");
     for (unsigned i = 0; i < self->n_nodes; i++)
         g_string_append_printf(
             self->text,
             "  - {at: %us, node: n-%u, do: stop-kubelet, version: '1.%d', restartAfter: %us}\n",
-            120 + i * NODE_TIME + 120, self->order[i], minor, draw(self, 1, 20));
+            120 + i * NODE_TIME + 120, self->order[i], minor, upgrade_draw(self, 1, 20));
     self->last = 120 + self->n_nodes * NODE_TIME;
 }
 
@@ -86,7 +86,7 @@ add_workload(Upgrade *self)
 {
     g_string_append(self->text, "  workload:\n");
     for (unsigned i = 0; i < self->n_nodes; i++) {
-        if (draw(self, 0, 3) == 0)
+        if (upgrade_draw(self, 0, 3) == 0)
             continue; /* somebody forgets to drain */
         g_string_append_printf(self->text, "  - {at: %us, drain: {node: n-%u, force: true}}\n",
                                120 + i * NODE_TIME, self->order[i]);
@@ -94,7 +94,7 @@ add_workload(Upgrade *self)
                                120 + i * NODE_TIME + 160, self->order[i]);
     }
     for (unsigned i = 0; i < self->n_pods; i++) {
-        unsigned from = draw(self, 1, self->last - 60);
+        unsigned from = upgrade_draw(self, 1, self->last - 60);
         g_string_append_printf(
             self->text,
             "  - at: %us\n    create: {manifest: {apiVersion: v1, kind: Pod, metadata: {name: "
@@ -102,7 +102,7 @@ add_workload(Upgrade *self)
             "/d}]}], volumes: [{name: d, %s: {%s: own-%u}}]}}}\n",
             from, i, plugins[self->plugin].source, plugins[self->plugin].id, i % 2);
         g_string_append_printf(self->text, "  - {at: %us, delete: {kind: Pod, name: own-%u}}\n",
-                               from + draw(self, 5, 200), i);
+                               from + upgrade_draw(self, 5, 200), i);
     }
     for (unsigned i = 0; i < self->n_sets; i++)
         g_string_append_printf(self->text, "  - {at: %us, scale: {name: s-%u, replicas: 0}}\n",
@@ -134,10 +134,10 @@ text_of_seed(uint32_t seed, unsigned *n_nodes, unsigned *n_sets)
 {
     Upgrade plan = {.luck = g_rand_new_with_seed(seed), .text = g_string_new(NULL)};
 
-    plan.plugin = draw(&plan, 0, G_N_ELEMENTS(plugins) - 1);
-    plan.n_nodes = draw(&plan, 2, 4);
-    plan.n_sets = draw(&plan, 1, 4);
-    plan.n_pods = draw(&plan, 0, 6);
+    plan.plugin = upgrade_draw(&plan, 0, G_N_ELEMENTS(plugins) - 1);
+    plan.n_nodes = upgrade_draw(&plan, 2, 4);
+    plan.n_sets = upgrade_draw(&plan, 1, 4);
+    plan.n_pods = upgrade_draw(&plan, 0, 6);
     *n_nodes = plan.n_nodes;
     *n_sets = plan.n_sets;
     shuffle_nodes(&plan);
@@ -176,12 +176,12 @@ typedef struct {
     uint32_t seed;
     unsigned n_attached; /* disks of all pods */
     unsigned n_of_sets;  /* ... of StatefulSets */
-} World;
+} UpgradeWorld;
 
 static void
-see_volume(void *data, const CsiModelledVolume *volume)
+upgrade_see_volume(void *data, const CsiModelledVolume *volume)
 {
-    World *self = data;
+    UpgradeWorld *self = data;
     g_autoptr(StringList) nodes = csi_modelled_driver_published_nodes(self->driver, volume->id);
 
     self->n_attached += volume->n_published;
@@ -199,15 +199,15 @@ see_volume(void *data, const CsiModelledVolume *volume)
 }
 
 static void
-look(World *self)
+upgrade_look(UpgradeWorld *self)
 {
     self->n_attached = self->n_of_sets = 0;
-    csi_modelled_driver_each_volume(self->driver, see_volume, self);
+    csi_modelled_driver_each_volume(self->driver, upgrade_see_volume, self);
 }
 
 /* Pods whose names begin with @prefix. */
 static unsigned
-count_ready(const World *self, const char *prefix)
+count_ready(const UpgradeWorld *self, const char *prefix)
 {
     unsigned n = 0;
 
@@ -221,12 +221,12 @@ count_ready(const World *self, const char *prefix)
 }
 
 static void
-go_to(World *self, SimTime end)
+go_to(UpgradeWorld *self, SimTime end)
 {
     Sim *sim = run_sim(self->run);
 
     while (sim_now(sim) < end && sim_step(sim))
-        look(self);
+        upgrade_look(self);
 }
 
 static void
@@ -240,7 +240,7 @@ upgrade(uint32_t seed)
     g_autoptr(Run) run = run_new(scenario, &options, &error);
     assert_non_null(run);
     CsiDriver *driver = cluster_driver(run_cluster(run), 0);
-    World world = {.run = run, .driver = csi_modelled_driver_cast(driver), .seed = seed};
+    UpgradeWorld world = {.run = run, .driver = csi_modelled_driver_cast(driver), .seed = seed};
 
     for (unsigned i = 0; i <= n_nodes; i++) { /* before each upgrade, and after the last */
         go_to(&world, (SimTime)(120 + i * NODE_TIME - 1) * SIM_SECOND);

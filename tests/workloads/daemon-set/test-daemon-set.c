@@ -68,10 +68,10 @@ typedef struct {
     const char *key;
     TaintEffect effect;
     gboolean should_run, should_continue;
-} TaintCase;
+} DaemonSetTaintCase;
 
 /* DS-1, NL-44: taints of each effect, tolerated or not. */
-static const TaintCase taint_cases[] = {
+static const DaemonSetTaintCase taint_cases[] = {
     {"node.kubernetes.io/not-ready",           TAINT_NO_EXECUTE,         TRUE,  TRUE },
     {"node.kubernetes.io/not-ready",           TAINT_NO_SCHEDULE,        FALSE, TRUE },
     {"node.kubernetes.io/unreachable",         TAINT_NO_EXECUTE,         TRUE,  TRUE },
@@ -93,7 +93,7 @@ taints(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(taint_cases); i++) {
-        const TaintCase *row = &taint_cases[i];
+        const DaemonSetTaintCase *row = &taint_cases[i];
         StorageWorld world;
         daemon_begin(&world, 2);
         const Taint taint = {.key = storage_world_intern(&world, row->key),
@@ -204,7 +204,7 @@ static void
 batches(void **state)
 {
     StorageWorld world;
-    Refusal refusal = {.kind = KIND_POD, .from = 2, .n = 1};
+    PodsRefusal refusal = {.kind = KIND_POD, .from = 2, .n = 1};
 
     (void)state;
     daemon_begin(&world, 300);
@@ -474,7 +474,7 @@ deletes_250_at_a_time(void **state)
 
 /* With latencies: no node ever has two pods, and in the end each has one. */
 static void
-many_seeds(void **state)
+daemon_set_many_seeds(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -515,7 +515,7 @@ main(void)
         cmocka_unit_test(backs_off_up_to_15_minutes),
         cmocka_unit_test(what_is_over_and_goes_holds_no_place),
         cmocka_unit_test(deletes_250_at_a_time),
-        cmocka_unit_test(many_seeds),
+        cmocka_unit_test(daemon_set_many_seeds),
     };
 
     return cmocka_run_group_tests_name("daemon-set", tests, NULL, NULL);

@@ -27,13 +27,13 @@ new_deployment(StorageWorld *world, int32_t replicas)
 }
 
 static const Deployment *
-stored(const StorageWorld *world)
+deployment_stored(const StorageWorld *world)
 {
     return DEPLOYMENT_CONST(world_stored(world, KIND_DEPLOYMENT, "web"));
 }
 
 static void
-begin(StorageWorld *world, int32_t replicas, gboolean recreate)
+deployment_begin(StorageWorld *world, int32_t replicas, gboolean recreate)
 {
     storage_world_init(world, NULL);
     storage_world_start(world);
@@ -43,7 +43,7 @@ begin(StorageWorld *world, int32_t replicas, gboolean recreate)
     world_go_on(world, SIM_SECOND);
     world_play_nodes(world);
     world_go_on(world, SIM_SECOND);
-    assert_int_equal(stored(world)->available_replicas, replicas);
+    assert_int_equal(deployment_stored(world)->available_replicas, replicas);
 }
 
 static gboolean
@@ -94,7 +94,7 @@ makes_a_set(void **state)
     StorageWorld world;
 
     (void)state;
-    begin(&world, 3, FALSE);
+    deployment_begin(&world, 3, FALSE);
     assert_int_equal(world_count(&world, KIND_REPLICA_SET), 1);
     assert_int_equal(world_count(&world, KIND_POD), 3);
     const Pod *pod = world_nth_pod(&world, 0);
@@ -107,7 +107,7 @@ makes_a_set(void **state)
     assert_string_equal(object_annotation(set, "deployment.kubernetes.io/max-replicas"), "4");
     assert_string_equal(object_annotation(set, "deployment.kubernetes.io/revision"), "1");
     assert_true(g_str_has_prefix(object_name(&pod->meta), name));
-    const Deployment *deployment = stored(&world);
+    const Deployment *deployment = deployment_stored(&world);
     assert_string_equal(object_annotation(&deployment->meta, "deployment.kubernetes.io/revision"),
                         "1");
     assert_string_equal(deployment->progressing.reason, "NewReplicaSetAvailable");
@@ -167,7 +167,7 @@ rolls(void **state)
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         StorageWorld world;
-        begin(&world, rows[i].replicas, FALSE);
+        deployment_begin(&world, rows[i].replicas, FALSE);
         set_image(&world, "b");
         for (int k = 0; k < 30; k++) {
             world_go_on(&world, 100 * SIM_MS);
@@ -178,9 +178,10 @@ rolls(void **state)
         assert_int_equal(count_with_image(&world, "b"), rows[i].replicas);
         assert_int_equal(world_count(&world, KIND_POD), rows[i].replicas);
         assert_int_equal(world_count(&world, KIND_REPLICA_SET), 2);
-        assert_int_equal(stored(&world)->updated_replicas, rows[i].replicas);
-        assert_string_equal(
-            object_annotation(&stored(&world)->meta, "deployment.kubernetes.io/revision"), "2");
+        assert_int_equal(deployment_stored(&world)->updated_replicas, rows[i].replicas);
+        assert_string_equal(object_annotation(&deployment_stored(&world)->meta,
+                                              "deployment.kubernetes.io/revision"),
+                            "2");
         storage_world_clear(&world);
     }
 }
@@ -193,7 +194,7 @@ rolls_back(void **state)
     StorageWorld world;
 
     (void)state;
-    begin(&world, 2, FALSE);
+    deployment_begin(&world, 2, FALSE);
     for (unsigned i = 0; i < G_N_ELEMENTS(images); i++) {
         set_image(&world, images[i]);
         for (int k = 0; k < 20; k++) {
@@ -204,7 +205,8 @@ rolls_back(void **state)
     }
     assert_int_equal(world_count(&world, KIND_REPLICA_SET), 2);
     assert_string_equal(
-        object_annotation(&stored(&world)->meta, "deployment.kubernetes.io/revision"), "3");
+        object_annotation(&deployment_stored(&world)->meta, "deployment.kubernetes.io/revision"),
+        "3");
     storage_world_clear(&world);
 }
 
@@ -215,7 +217,7 @@ recreates(void **state)
     StorageWorld world;
 
     (void)state;
-    begin(&world, 3, TRUE);
+    deployment_begin(&world, 3, TRUE);
     set_image(&world, "b");
     world_go_on(&world, SIM_MINUTE);
     assert_int_equal(world_count(&world, KIND_POD), 0); /* all are being deleted */
@@ -238,13 +240,13 @@ progress_deadline(void **state)
     StorageWorld world;
 
     (void)state;
-    begin(&world, 1, FALSE);
+    deployment_begin(&world, 1, FALSE);
     set_image(&world, "b"); /* at 2 s; the new pod never starts */
     storage_world_run(&world, 600 * SIM_SECOND);
-    assert_int_equal(stored(&world)->progressing.status, CONDITION_TRUE);
+    assert_int_equal(deployment_stored(&world)->progressing.status, CONDITION_TRUE);
     storage_world_run(&world, 604 * SIM_SECOND);
-    assert_int_equal(stored(&world)->progressing.status, CONDITION_FALSE);
-    assert_string_equal(stored(&world)->progressing.reason, "ProgressDeadlineExceeded");
+    assert_int_equal(deployment_stored(&world)->progressing.status, CONDITION_FALSE);
+    assert_string_equal(deployment_stored(&world)->progressing.reason, "ProgressDeadlineExceeded");
     assert_int_equal(world_count(&world, KIND_POD), 2);
     storage_world_clear(&world);
 }
@@ -254,7 +256,7 @@ static void
 gives_up_after_15_retries(void **state)
 {
     StorageWorld world;
-    Refusal refusal = {.kind = KIND_REPLICA_SET, .n = G_MAXUINT};
+    PodsRefusal refusal = {.kind = KIND_REPLICA_SET, .n = G_MAXUINT};
 
     (void)state;
     storage_world_init(&world, NULL);
@@ -286,7 +288,7 @@ prunes_old_sets(void **state)
     StorageWorld world;
 
     (void)state;
-    begin(&world, 1, FALSE);
+    deployment_begin(&world, 1, FALSE);
     storage_world_patch(&world, world_key(&world, KIND_DEPLOYMENT, "web"), edit_history, &limit);
     for (unsigned i = 0; i < G_N_ELEMENTS(images); i++) {
         set_image(&world, images[i]);
@@ -300,7 +302,7 @@ prunes_old_sets(void **state)
 }
 
 static gboolean
-edit_replicas(Object *object, const void *replicas)
+deployment_edit_replicas(Object *object, const void *replicas)
 {
     DEPLOYMENT(object)->replicas = *(const int32_t *)replicas;
     return TRUE;
@@ -328,7 +330,7 @@ surges_without_bounds(void **state)
     StorageWorld world;
 
     (void)state;
-    begin(&world, 2, FALSE);
+    deployment_begin(&world, 2, FALSE);
     storage_world_patch(&world, world_key(&world, KIND_DEPLOYMENT, "web"), edit_surge, &surge);
     set_image(&world, "b");
     world_go_on(&world, SIM_SECOND);
@@ -356,14 +358,14 @@ scales_in_proportion(void **state)
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         StorageWorld world;
-        begin(&world, 10, FALSE);
+        deployment_begin(&world, 10, FALSE);
         ObjectKey *web = world_key(&world, KIND_DEPLOYMENT, "web");
         set_image(&world, "b");
         world_go_on(&world, SIM_SECOND);
         assert_int_equal(count_with_image(&world, "a"), 8);
         assert_int_equal(count_with_image(&world, "b"), 5);
         storage_world_patch(&world, web, edit_paused, &cases[i].paused);
-        storage_world_patch(&world, web, edit_replicas, &cases[i].replicas);
+        storage_world_patch(&world, web, deployment_edit_replicas, &cases[i].replicas);
         world_go_on(&world, SIM_SECOND);
         assert_int_equal(count_with_image(&world, "a"), cases[i].n_old);
         assert_int_equal(count_with_image(&world, "b"), cases[i].n_new);
@@ -378,12 +380,12 @@ pauses(void **state)
     StorageWorld world;
 
     (void)state;
-    begin(&world, 2, FALSE);
+    deployment_begin(&world, 2, FALSE);
     storage_world_patch(&world, world_key(&world, KIND_DEPLOYMENT, "web"), edit_paused, &yes);
     world_go_on(&world, SIM_SECOND);
     set_image(&world, "b");
     world_go_on(&world, SIM_MINUTE);
-    assert_string_equal(stored(&world)->progressing.reason, "DeploymentPaused");
+    assert_string_equal(deployment_stored(&world)->progressing.reason, "DeploymentPaused");
     assert_int_equal(world_count(&world, KIND_REPLICA_SET), 1);
     storage_world_patch(&world, world_key(&world, KIND_DEPLOYMENT, "web"), edit_paused, &no);
     world_go_on(&world, SIM_SECOND);
@@ -393,7 +395,7 @@ pauses(void **state)
 
 /* With latencies. */
 static void
-many_seeds(void **state)
+deployment_many_seeds(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -410,9 +412,10 @@ many_seeds(void **state)
         }
         world_go_on(&world, SIM_SECOND);
         assert_int_equal(count_with_image(&world, "b"), 8);
-        assert_int_equal(stored(&world)->available_replicas, 8);
-        assert_int_equal(stored(&world)->status_replicas, 8);
-        assert_string_equal(stored(&world)->progressing.reason, "NewReplicaSetAvailable");
+        assert_int_equal(deployment_stored(&world)->available_replicas, 8);
+        assert_int_equal(deployment_stored(&world)->status_replicas, 8);
+        assert_string_equal(deployment_stored(&world)->progressing.reason,
+                            "NewReplicaSetAvailable");
         storage_world_clear(&world);
     }
 }
@@ -432,7 +435,7 @@ main(void)
         cmocka_unit_test(surges_without_bounds),
         cmocka_unit_test(scales_in_proportion),
         cmocka_unit_test(pauses),
-        cmocka_unit_test(many_seeds),
+        cmocka_unit_test(deployment_many_seeds),
     };
 
     return cmocka_run_group_tests_name("deployment", tests, NULL, NULL);

@@ -16,14 +16,14 @@ const ModelClass *const model_classes[] = {&replica_set_controller_class,
                                            &disruption_controller_class, NULL};
 
 static IntOrPercent
-number(const char *text)
+disruption_number(const char *text)
 {
     return (IntOrPercent){
         .value = atoi(text), .is_percent = g_str_has_suffix(text, "%"), .is_set = text[0] != '-'};
 }
 
 static const DisruptionBudget *
-stored(const StorageWorld *world)
+disruption_stored(const StorageWorld *world)
 {
     return DISRUPTION_BUDGET_CONST(world_stored(world, KIND_DISRUPTION_BUDGET, "web"));
 }
@@ -35,8 +35,8 @@ create_budget(StorageWorld *world, const char *name, const char *min, const char
         DISRUPTION_BUDGET(object_new(world_key(world, KIND_DISRUPTION_BUDGET, name)));
 
     budget->selector = world_selector(world, "web");
-    budget->min_available = number(min);
-    budget->max_unavailable = number(max);
+    budget->min_available = disruption_number(min);
+    budget->max_unavailable = disruption_number(max);
     storage_world_create(world, budget);
 }
 
@@ -53,7 +53,8 @@ create_set(StorageWorld *world, int32_t replicas)
 
 /* A set of @replicas pods, the first @n_ready of which are ready. */
 static void
-begin(StorageWorld *world, int32_t replicas, int32_t n_ready, const char *min, const char *max)
+disruption_begin(
+    StorageWorld *world, int32_t replicas, int32_t n_ready, const char *min, const char *max)
 {
     storage_world_init(world, NULL);
     storage_world_start(world);
@@ -87,11 +88,11 @@ counts(void **state)
     (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         StorageWorld world;
-        begin(&world, rows[i].replicas, rows[i].n_ready, rows[i].min, rows[i].max);
-        assert_int_equal(stored(&world)->expected_pods, rows[i].expected);
-        assert_int_equal(stored(&world)->desired_healthy, rows[i].desired);
-        assert_int_equal(stored(&world)->current_healthy, rows[i].healthy);
-        assert_int_equal(stored(&world)->disruptions_allowed, rows[i].allowed);
+        disruption_begin(&world, rows[i].replicas, rows[i].n_ready, rows[i].min, rows[i].max);
+        assert_int_equal(disruption_stored(&world)->expected_pods, rows[i].expected);
+        assert_int_equal(disruption_stored(&world)->desired_healthy, rows[i].desired);
+        assert_int_equal(disruption_stored(&world)->current_healthy, rows[i].healthy);
+        assert_int_equal(disruption_stored(&world)->disruptions_allowed, rows[i].allowed);
         if (rows[i].replicas == 0)
             assert_string_equal(world_event_message(&world, "NoPods"), "No matching pods found");
         storage_world_clear(&world);
@@ -120,11 +121,11 @@ one_goes_at_a_time(void **state)
     const char *message;
 
     (void)state;
-    begin(&world, 3, 3, "2", "-");
+    disruption_begin(&world, 3, 3, "2", "-");
     const Pod *first = world_nth_pod(&world, 0), *second = world_nth_pod(&world, 1);
     const ObjectKey *second_key = second->meta.key;
     assert_int_equal(evict(&world, first, NULL), API_OK);
-    assert_int_equal(stored(&world)->disruptions_allowed,
+    assert_int_equal(disruption_stored(&world)->disruptions_allowed,
                      0); /* at once, before the budget is counted again */
     first = world_nth_pod(&world, 0);
     assert_true(object_is_deleted(&first->meta));
@@ -177,7 +178,7 @@ evictions(void **state)
         world_go_on(&world, SIM_SECOND);
         world_play_nodes(&world);
         world_go_on(&world, SIM_SECOND);
-        DisruptionBudget *budget = DISRUPTION_BUDGET(object_edit(&stored(&world)->meta));
+        DisruptionBudget *budget = DISRUPTION_BUDGET(object_edit(&disruption_stored(&world)->meta));
         budget->always_allow = rows[i].always_allow;
         ApiRequest request = {.verb = API_UPDATE,
                               .key = (ObjectKey *)budget->meta.key,
@@ -203,7 +204,7 @@ evictions(void **state)
 }
 
 static gboolean
-edit_disrupted(Object *object, const void *pair)
+disruption_edit_disrupted(Object *object, const void *pair)
 {
     StringMap *before = DISRUPTION_BUDGET(object)->disrupted;
     const StringPair *disrupted = pair;
@@ -221,20 +222,20 @@ granted_evictions_count_for_two_minutes(void **state)
     StorageWorld world;
 
     (void)state;
-    begin(&world, 3, 3, "2", "-"); /* 2 s */
+    disruption_begin(&world, 3, 3, "2", "-"); /* 2 s */
     StringPair disrupted = {object_name(&world_nth_pod(&world, 0)->meta),
                             storage_world_intern(&world, "2026-01-01T00:00:02Z")};
     storage_world_patch_status(&world, world_key(&world, KIND_DISRUPTION_BUDGET, "web"),
-                               edit_disrupted, &disrupted);
+                               disruption_edit_disrupted, &disrupted);
     storage_world_run(&world, 3 * SIM_SECOND);
-    assert_int_equal(stored(&world)->current_healthy, 2);
-    assert_int_equal(stored(&world)->disruptions_allowed, 0);
+    assert_int_equal(disruption_stored(&world)->current_healthy, 2);
+    assert_int_equal(disruption_stored(&world)->disruptions_allowed, 0);
     storage_world_run(&world, 121 * SIM_SECOND);
-    assert_int_equal(stored(&world)->current_healthy, 2);
+    assert_int_equal(disruption_stored(&world)->current_healthy, 2);
     storage_world_run(&world, 123 * SIM_SECOND);
-    assert_int_equal(stored(&world)->current_healthy, 3);
-    assert_int_equal(stored(&world)->disruptions_allowed, 1);
-    assert_null(stored(&world)->disrupted);
+    assert_int_equal(disruption_stored(&world)->current_healthy, 3);
+    assert_int_equal(disruption_stored(&world)->disruptions_allowed, 1);
+    assert_null(disruption_stored(&world)->disrupted);
     storage_world_clear(&world);
 }
 

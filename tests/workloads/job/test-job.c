@@ -56,7 +56,7 @@ the_job(const StorageWorld *world)
 }
 
 static void
-begin(StorageWorld *world, const JobSpec *spec)
+job_begin(StorageWorld *world, const JobSpec *spec)
 {
     storage_world_init(world, NULL);
     storage_world_start(world);
@@ -127,7 +127,7 @@ as_many_as_are_wanted(void **state)
     const CountCase *test = *state;
     StorageWorld world;
 
-    begin(&world, &test->spec);
+    job_begin(&world, &test->spec);
     assert_int_equal(count_active(&world, 0, NULL), test->begins_with);
     assert_int_equal(the_job(&world)->active, test->begins_with);
     while (the_job(&world)->complete.status != CONDITION_TRUE) {
@@ -155,7 +155,7 @@ bursts_of_500(void **state)
     StorageWorld world;
 
     (void)state;
-    begin(&world, &spec);
+    job_begin(&world, &spec);
     assert_int_equal(count_active(&world, 0, NULL), 500);
     world_go_on(&world, SIM_SECOND);
     assert_int_equal(count_active(&world, 0, NULL), 700);
@@ -179,7 +179,7 @@ less_parallelism_deletes(void **state)
     StorageWorld world;
 
     (void)state;
-    begin(&world, &spec);
+    job_begin(&world, &spec);
     storage_world_patch(&world, world_key(&world, KIND_JOB, "work"), edit_parallelism, &two);
     world_go_on(&world, 100 * SIM_MS);
     assert_int_equal(count_active(&world, 0, NULL), 2);
@@ -227,7 +227,7 @@ failures_back_off(void **state)
     StorageWorld world;
 
     (void)state;
-    begin(&world, &spec);
+    job_begin(&world, &spec);
     for (unsigned i = 0; i < G_N_ELEMENTS(waits_s); i++) {
         end_a_pod(&world, FALSE);
         SimTime failed_at = sim_now(world.sim);
@@ -267,7 +267,7 @@ the_limit_of_failures(void **state)
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         const JobSpec spec = {.backoff_limit = cases[i].limit};
         StorageWorld world;
-        begin(&world, &spec);
+        job_begin(&world, &spec);
         while (the_job(&world)->has_failed.status != CONDITION_TRUE) {
             if (count_active(&world, 0, NULL) > 0)
                 end_a_pod(&world, FALSE);
@@ -286,7 +286,7 @@ a_success_forgives(void **state)
     StorageWorld world;
 
     (void)state;
-    begin(&world, &spec);
+    job_begin(&world, &spec);
     for (unsigned i = 0; i < 3; i++) {
         end_a_pod(&world, FALSE);
         world_go_on(&world, SECONDS(60));
@@ -328,7 +328,7 @@ restarts_count_as_failures(void **state)
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         const JobSpec spec = {.backoff_limit = cases[i].limit, .on_failure = cases[i].on_failure};
         StorageWorld world;
-        begin(&world, &spec);
+        job_begin(&world, &spec);
         const char *name = object_name(&world_nth_pod(&world, 0)->meta);
         world_start_pod(&world, name);
         storage_world_patch_status(&world, world_key(&world, KIND_POD, name), edit_restarts,
@@ -351,7 +351,7 @@ counted_once_and_for_all(void **state)
     StorageWorld world;
 
     (void)state;
-    begin(&world, &spec);
+    job_begin(&world, &spec);
     const char *name = object_name(&world_nth_pod(&world, 0)->meta);
     assert_true(object_has_finalizer(&world_pod(&world, name)->meta, FINALIZER_JOB_TRACKING));
     storage_world_log(&world);
@@ -378,7 +378,7 @@ what_is_deleted_is_counted_first(void **state)
     StorageWorld world;
 
     (void)state;
-    begin(&world, &spec);
+    job_begin(&world, &spec);
     const char *name = object_name(&world_nth_pod(&world, 0)->meta);
     end_a_pod(&world, TRUE);
     storage_world_delete(&world, world_key(&world, KIND_POD, name));
@@ -398,7 +398,7 @@ counts_500_at_most(void **state)
     int32_t most = 0;
 
     (void)state;
-    begin(&world, &spec);
+    job_begin(&world, &spec);
     world_go_on(&world, SECONDS(3));
     for (unsigned i = 0; i < 600; i++)
         world_set_phase(&world, object_name(&world_nth_pod(&world, i)->meta), POD_SUCCEEDED, FALSE);
@@ -420,7 +420,7 @@ a_gone_job_lets_go(void **state)
     StorageWorld world;
 
     (void)state;
-    begin(&world, &spec);
+    job_begin(&world, &spec);
     storage_world_delete(&world, world_key(&world, KIND_JOB, "work"));
     world_go_on(&world, SECONDS(1));
     for (unsigned i = 0; i < 3; i++)
@@ -465,7 +465,7 @@ errors_back_off(void **state)
     static const int waits_s[] = {1, 2, 4, 8, 16, 32, 60, 60};
     static const JobSpec spec = {0};
     StorageWorld world;
-    Refusal refusal = {.kind = KIND_POD, .n = G_N_ELEMENTS(waits_s)};
+    PodsRefusal refusal = {.kind = KIND_POD, .n = G_N_ELEMENTS(waits_s)};
 
     (void)state;
     storage_world_init(&world, NULL);
@@ -494,7 +494,7 @@ what_goes_is_replaced(void **state)
     for (gboolean when_failed = FALSE; when_failed <= TRUE; when_failed++) {
         const JobSpec spec = {.replace_when_failed = when_failed};
         StorageWorld world;
-        begin(&world, &spec);
+        job_begin(&world, &spec);
         const char *name = object_name(&world_nth_pod(&world, 0)->meta);
         world_start_pod(&world, name);
         world_go_on(&world, SECONDS(5));
@@ -521,7 +521,7 @@ out_of_time(void **state)
     StorageWorld world;
 
     (void)state;
-    begin(&world, &spec);
+    job_begin(&world, &spec);
     world_play_nodes(&world);
     world_go_on(&world, SECONDS(99));
     assert_int_equal(the_job(&world)->failure_target.status, CONDITION_ABSENT);
@@ -560,7 +560,7 @@ deleted_after_its_time(void **state)
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         const JobSpec spec = {.ttl_s = cases[i].ttl_s, .backoff_limit = -1};
         StorageWorld world;
-        begin(&world, &spec);
+        job_begin(&world, &spec);
         end_a_pod(&world, cases[i].well);
         SimTime ended_at = sim_now(world.sim);
         world_go_on(&world, SECONDS(2));
@@ -594,7 +594,7 @@ suspended_and_resumed(void **state)
     ObjectKey *key;
 
     (void)state;
-    begin(&world, &spec);
+    job_begin(&world, &spec);
     key = world_key(&world, KIND_JOB, "work");
     world_go_on(&world, SECONDS(50));
     storage_world_patch(&world, key, edit_suspend, &yes);
@@ -627,7 +627,7 @@ indexes(void **state)
     StorageWorld world;
 
     (void)state;
-    begin(&world, &spec);
+    job_begin(&world, &spec);
     const Pod *pod = world_nth_pod(&world, 1);
     assert_true(g_str_has_prefix(object_name(&pod->meta), "work-1-"));
     assert_string_equal(object_label(&pod->meta, INDEX_OF_JOB), "1");
@@ -666,7 +666,7 @@ fewer_indexes(void **state)
     StorageWorld world;
 
     (void)state;
-    begin(&world, &spec);
+    job_begin(&world, &spec);
     storage_world_patch(&world, world_key(&world, KIND_JOB, "work"), edit_size, &two);
     world_set_phase(&world, object_name(&world_nth_pod(&world, 2)->meta), POD_SUCCEEDED, FALSE);
     world_go_on(&world, SECONDS(3));

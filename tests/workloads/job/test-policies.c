@@ -19,7 +19,7 @@ const ModelClass *const model_classes[] = {&job_controller_class, NULL};
 
 /* Keeps the faults of a manifest: "path: message", one a line. */
 static void
-keep_fault(ApiParser *parser, const json_t *where, const char *message, const char *hint)
+policies_keep_fault(ApiParser *parser, const json_t *where, const char *message, const char *hint)
 {
     GString *faults = parser->data;
 
@@ -40,7 +40,7 @@ read_job(const StorageWorld *world, const char *spec, GString *faults)
     json_auto_t *manifest = json_loads(text, 0, NULL);
     g_autoptr(GString) path = g_string_new(NULL);
     ApiParser parser = {
-        .objects = world->objects, .report = keep_fault, .data = faults, .path = path};
+        .objects = world->objects, .report = policies_keep_fault, .data = faults, .path = path};
 
     assert_non_null(manifest);
     return api_parser_object(&parser, manifest);
@@ -157,7 +157,7 @@ typedef struct {
         *message; /* message of the Job's end; %s: the last pod's name. NULL: the Job goes on */
     int failed, succeeded;
     const char *failed_indexes; /* NULL: not in the status */
-} StoryCase;
+} PoliciesStoryCase;
 
 #define TOO_OFTEN "BackoffLimitExceeded", "Job has reached the specified backoff limit"
 #define BY_CODE(container, code, rule)                                                             \
@@ -174,7 +174,7 @@ typedef struct {
 #define GOES_ON NULL, NULL
 
 /* clang-format off */
-static const StoryCase stories[] = {
+static const PoliciesStoryCase stories[] = {
   /* JOB-2 */
     {"any failure counts", LIMIT(1), "-=1 -=1", TOO_OFTEN, 2, 0, NULL},
     {"one code ends the Job", RULES(ON_CODES("FailJob", "In", "42")), "-=1 -=42",
@@ -221,7 +221,7 @@ static const StoryCase stories[] = {
 /* clang-format on */
 
 static void
-expect_end(StorageWorld *world, const StoryCase *row, const char *last)
+expect_end(StorageWorld *world, const PoliciesStoryCase *row, const char *last)
 {
     const Job *job = the_job(world);
     gboolean is_good = row->reason != NULL && (strcmp(row->reason, "SuccessPolicy") == 0 ||
@@ -254,7 +254,7 @@ expect_end(StorageWorld *world, const StoryCase *row, const char *last)
 static void
 story(void **state)
 {
-    const StoryCase *row = *state;
+    const PoliciesStoryCase *row = *state;
     g_autoptr(GString) faults = g_string_new(NULL);
     StorageWorld world;
 

@@ -36,20 +36,21 @@ stored_set(const StorageWorld *world)
 }
 
 static gboolean
-edit_replicas(Object *object, const void *replicas)
+replica_set_edit_replicas(Object *object, const void *replicas)
 {
     REPLICA_SET(object)->replicas = *(const int32_t *)replicas;
     return TRUE;
 }
 
 static void
-scale(StorageWorld *world, int32_t replicas)
+replica_set_scale(StorageWorld *world, int32_t replicas)
 {
-    storage_world_patch(world, world_key(world, tested, "web"), edit_replicas, &replicas);
+    storage_world_patch(world, world_key(world, tested, "web"), replica_set_edit_replicas,
+                        &replicas);
 }
 
 static void
-begin(StorageWorld *world, int32_t replicas)
+replica_set_begin(StorageWorld *world, int32_t replicas)
 {
     storage_world_init(world, NULL);
     storage_world_start(world);
@@ -72,7 +73,7 @@ its_pods_are_the_templates(void **state)
     StorageWorld world;
 
     tested = *(const ObjectKind *)*state;
-    begin(&world, 1);
+    replica_set_begin(&world, 1);
     world_go_on(&world, SIM_SECOND);
     const Pod *pod = world_nth_pod(&world, 0);
     assert_non_null(pod);
@@ -105,7 +106,7 @@ slow_start(void **state)
     tested = *(const ObjectKind *)*state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         StorageWorld world;
-        Refusal refusal = {.kind = KIND_POD, .from = rows[i].from, .n = rows[i].n};
+        PodsRefusal refusal = {.kind = KIND_POD, .from = rows[i].from, .n = rows[i].n};
         storage_world_init(&world, NULL);
         world_refuse(&world, &refusal);
         storage_world_start(&world);
@@ -132,7 +133,7 @@ bursts_of_500(void **state)
     StorageWorld world;
 
     tested = *(const ObjectKind *)*state;
-    begin(&world, 700);
+    replica_set_begin(&world, 700);
     storage_world_log(&world);
     world_go_on(&world, SIM_SECOND);
     const char *log = storage_world_log(&world);
@@ -142,7 +143,7 @@ bursts_of_500(void **state)
     assert_int_equal(count_word(first, "POST pod/"), 500);
     assert_int_equal(world_count(&world, KIND_POD), 700);
 
-    scale(&world, 100);
+    replica_set_scale(&world, 100);
     storage_world_log(&world);
     world_go_on(&world, SIM_SECOND);
     log = storage_world_log(&world);
@@ -161,7 +162,7 @@ what_goes_is_replaced_at_once(void **state)
     StorageWorld world;
 
     tested = *(const ObjectKind *)*state;
-    begin(&world, 1);
+    replica_set_begin(&world, 1);
     world_go_on(&world, SIM_SECOND);
     const char *name = object_name(&world_nth_pod(&world, 0)->meta);
     world_start_pod(&world, name);
@@ -179,7 +180,7 @@ what_failed_is_replaced(void **state)
     StorageWorld world;
 
     tested = *(const ObjectKind *)*state;
-    begin(&world, 1);
+    replica_set_begin(&world, 1);
     world_go_on(&world, SIM_SECOND);
     world_set_phase(&world, object_name(&world_nth_pod(&world, 0)->meta), POD_FAILED, FALSE);
     world_go_on(&world, SIM_SECOND);
@@ -231,7 +232,7 @@ available_after_min_ready_seconds(void **state)
     const int32_t ten = 10;
 
     tested = *(const ObjectKind *)*state;
-    begin(&world, 1);
+    replica_set_begin(&world, 1);
     storage_world_patch(&world, world_key(&world, tested, "web"), edit_min_ready, &ten);
     world_go_on(&world, 1500 * SIM_MS);
     world_start_pod(&world, object_name(&world_nth_pod(&world, 0)->meta)); /* at 1.5 s: since 1 s */
@@ -268,7 +269,10 @@ static const RankCase rank_cases[] = {
 };
 
 static Pod *
-pod_of(const StorageWorld *world, const char *name, const char *text, unsigned *siblings)
+replica_set_pod_of(const StorageWorld *world,
+                   const char *name,
+                   const char *text,
+                   unsigned *siblings)
 {
     g_auto(GStrv) words = g_strsplit(text, " ", -1);
     Pod *pod = storage_world_pod(world, name, NULL, words[0][0] == '-' ? NULL : "node-1");
@@ -297,8 +301,10 @@ victims_in_order(void **state)
     storage_world_init(&world, NULL);
     for (unsigned i = 0; i < G_N_ELEMENTS(rank_cases); i++) {
         RankedPod ranked[2];
-        Pod *victim = pod_of(&world, "victim", rank_cases[i].victim, &ranked[1].n_on_node);
-        Pod *survivor = pod_of(&world, "survivor", rank_cases[i].survivor, &ranked[0].n_on_node);
+        Pod *victim =
+            replica_set_pod_of(&world, "victim", rank_cases[i].victim, &ranked[1].n_on_node);
+        Pod *survivor =
+            replica_set_pod_of(&world, "survivor", rank_cases[i].survivor, &ranked[0].n_on_node);
         ranked[1].pod = victim;
         ranked[0].pod = survivor;
         pod_ranks_sort(ranked, 2, 2000 * SIM_SECOND, &release);
@@ -318,7 +324,7 @@ the_crowded_node_loses_a_pod(void **state)
     StorageWorld world;
 
     tested = *(const ObjectKind *)*state;
-    begin(&world, 3);
+    replica_set_begin(&world, 3);
     world_go_on(&world, SIM_SECOND);
     for (unsigned i = 1; i < 3; i++)
         world_start_pod(&world, object_name(&world_nth_pod(&world, i)->meta));
@@ -327,7 +333,7 @@ the_crowded_node_loses_a_pod(void **state)
     world_assign(&world, alone, "node-2");
     world_set_phase(&world, alone, POD_RUNNING, TRUE);
     world_go_on(&world, 20 * SIM_SECOND);
-    scale(&world, 2);
+    replica_set_scale(&world, 2);
     world_go_on(&world, SIM_SECOND);
     assert_int_equal(world_count(&world, KIND_POD), 2);
     assert_false(object_is_deleted(&world_pod(&world, alone)->meta));
@@ -390,7 +396,7 @@ expectations(void **state)
 
 /* With latencies: no pod is made twice, and the counts are right. */
 static void
-many_seeds(void **state)
+replica_set_many_seeds(void **state)
 {
     tested = *(const ObjectKind *)*state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -403,7 +409,7 @@ many_seeds(void **state)
             world_play_nodes(&world);
             assert_true(world_count(&world, KIND_POD) <= 12);
         }
-        scale(&world, 5);
+        replica_set_scale(&world, 5);
         world_go_on(&world, SIM_SECOND);
         world_play_nodes(&world);
         world_go_on(&world, SIM_SECOND);
@@ -436,7 +442,7 @@ main(void)
         OF_BOTH(the_crowded_node_loses_a_pod),
         cmocka_unit_test(ages_count_by_powers_of_two),
         cmocka_unit_test(expectations),
-        OF_BOTH(many_seeds),
+        OF_BOTH(replica_set_many_seeds),
     };
 
     return cmocka_run_group_tests_name("replica-set", tests, NULL, NULL);

@@ -35,7 +35,7 @@ new_set(StorageWorld *world, int32_t replicas)
 }
 
 static const StatefulSet *
-stored(const StorageWorld *world)
+rollout_stored(const StorageWorld *world)
 {
     return (const StatefulSet *)world_stored(world, KIND_STATEFUL_SET, "web");
 }
@@ -62,7 +62,7 @@ let_claims_go(StorageWorld *world)
 
 /* Runs until the nodes have nothing left to do. */
 static void
-settle(StorageWorld *world)
+rollout_settle(StorageWorld *world)
 {
     for (int i = 0; i < 20; i++) {
         world_go_on(world, 100 * SIM_MS);
@@ -73,11 +73,11 @@ settle(StorageWorld *world)
 }
 
 static void
-begin(StorageWorld *world, StatefulSet *set)
+rollout_begin(StorageWorld *world, StatefulSet *set)
 {
     storage_world_start(world);
     storage_world_create(world, set);
-    settle(world);
+    rollout_settle(world);
     storage_world_log(world);
 }
 
@@ -99,16 +99,16 @@ set_image(StorageWorld *world, const char *image)
 }
 
 static gboolean
-edit_replicas(Object *object, const void *replicas)
+rollout_edit_replicas(Object *object, const void *replicas)
 {
     STATEFUL_SET(object)->replicas = *(const int32_t *)replicas;
     return TRUE;
 }
 
 static void
-scale(StorageWorld *world, int32_t replicas)
+rollout_scale(StorageWorld *world, int32_t replicas)
 {
-    storage_world_patch(world, world_key(world, KIND_STATEFUL_SET, "web"), edit_replicas,
+    storage_world_patch(world, world_key(world, KIND_STATEFUL_SET, "web"), rollout_edit_replicas,
                         &replicas);
 }
 
@@ -144,7 +144,7 @@ rolls_from_the_highest_down(void **state)
         storage_world_init(&world, NULL);
         StatefulSet *set = new_set(&world, 3);
         set->parallel = parallel;
-        begin(&world, set);
+        rollout_begin(&world, set);
         set_image(&world, "b");
         for (unsigned i = 0; i < G_N_ELEMENTS(steps); i++) {
             world_go_on(&world, SIM_SECOND);
@@ -152,9 +152,10 @@ rolls_from_the_highest_down(void **state)
             world_play_nodes(&world);
         }
         world_go_on(&world, SIM_SECOND);
-        assert_string_equal(stored(&world)->current_revision, stored(&world)->update_revision);
-        assert_int_equal(stored(&world)->updated_replicas, 3);
-        assert_int_equal(stored(&world)->current_replicas, 3);
+        assert_string_equal(rollout_stored(&world)->current_revision,
+                            rollout_stored(&world)->update_revision);
+        assert_int_equal(rollout_stored(&world)->updated_replicas, 3);
+        assert_int_equal(rollout_stored(&world)->current_replicas, 3);
         assert_int_equal(world_count(&world, KIND_CONTROLLER_REVISION), 2);
         storage_world_clear(&world);
     }
@@ -171,16 +172,17 @@ partition_keeps_the_lower_ones(void **state)
     storage_world_init(&world, NULL);
     StatefulSet *set = new_set(&world, 3);
     set->partition = 2;
-    begin(&world, set);
+    rollout_begin(&world, set);
     set_image(&world, "b");
-    settle(&world);
+    rollout_settle(&world);
     assert_string_equal(images(&world, 3), "aab");
-    assert_int_equal(stored(&world)->updated_replicas, 1);
-    assert_int_equal(stored(&world)->current_replicas, 2);
+    assert_int_equal(rollout_stored(&world)->updated_replicas, 1);
+    assert_int_equal(rollout_stored(&world)->current_replicas, 2);
     storage_world_delete(&world, world_key(&world, KIND_POD, "web-0"));
-    settle(&world);
+    rollout_settle(&world);
     assert_string_equal(images(&world, 3), "aab");
-    assert_string_not_equal(stored(&world)->current_revision, stored(&world)->update_revision);
+    assert_string_not_equal(rollout_stored(&world)->current_revision,
+                            rollout_stored(&world)->update_revision);
     storage_world_clear(&world);
 }
 
@@ -193,12 +195,12 @@ on_delete_waits_for_the_user(void **state)
     storage_world_init(&world, NULL);
     StatefulSet *set = new_set(&world, 3);
     set->on_delete = TRUE;
-    begin(&world, set);
+    rollout_begin(&world, set);
     set_image(&world, "b");
-    settle(&world);
+    rollout_settle(&world);
     assert_string_equal(images(&world, 3), "aaa");
     storage_world_delete(&world, world_key(&world, KIND_POD, "web-1"));
-    settle(&world);
+    rollout_settle(&world);
     assert_string_equal(images(&world, 3), "aba");
     storage_world_clear(&world);
 }
@@ -212,7 +214,7 @@ a_broken_update_blocks(void **state)
 
     (void)state;
     storage_world_init(&world, NULL);
-    begin(&world, new_set(&world, 3));
+    rollout_begin(&world, new_set(&world, 3));
     set_image(&world, "b");
     world_go_on(&world, SIM_SECOND);
     world_stop_pod(&world, "web-2");
@@ -224,7 +226,7 @@ a_broken_update_blocks(void **state)
     world_go_on(&world, SIM_HOUR);
     assert_string_equal(images(&world, 3), "aab");
     storage_world_delete(&world, world_key(&world, KIND_POD, "web-2"));
-    settle(&world);
+    rollout_settle(&world);
     assert_string_equal(images(&world, 3), "aaa");
     storage_world_clear(&world);
 }
@@ -244,18 +246,18 @@ history_is_trimmed(void **state)
         int32_t limit = limits[i] < 0 ? 10 : limits[i];
         assert_int_equal(set->revision_history_limit, 10);
         set->revision_history_limit = limit;
-        begin(&world, set);
+        rollout_begin(&world, set);
         for (char image = 'b'; image <= 'n'; image++) {
             set_image(&world, ((const char[]){image, '\0'}));
-            settle(&world);
+            rollout_settle(&world);
         }
         assert_int_equal(world_count(&world, KIND_CONTROLLER_REVISION), limit + 1);
         set_image(&world, "m");
-        settle(&world);
+        rollout_settle(&world);
         assert_int_equal(world_count(&world, KIND_CONTROLLER_REVISION), limit + 1);
         assert_string_equal(images(&world, 1), "m");
         const Object *revision =
-            world_stored(&world, KIND_CONTROLLER_REVISION, stored(&world)->update_revision);
+            world_stored(&world, KIND_CONTROLLER_REVISION, rollout_stored(&world)->update_revision);
         assert_int_equal(CONTROLLER_REVISION(revision)->revision, 15);
         storage_world_clear(&world);
     }
@@ -278,7 +280,7 @@ most_of_the_spec_never_changes(void **state)
 
     (void)state;
     storage_world_init(&world, NULL);
-    begin(&world, new_set(&world, 1));
+    rollout_begin(&world, new_set(&world, 1));
     ApiRequest request = {.verb = API_PATCH,
                           .key = world_key(&world, KIND_STATEFUL_SET, "web"),
                           .edit = edit_policy,
@@ -319,23 +321,23 @@ claims_are_retained(void **state)
     StatefulSet *set = new_set(&world, 3);
     set->delete_when_deleted = row->when_deleted;
     set->delete_when_scaled = row->when_scaled;
-    begin(&world, set);
+    rollout_begin(&world, set);
     const Object *claim = world_stored(&world, KIND_CLAIM, "data-web-0");
     if (row->owner_of_0 == NULL)
         assert_null(claim->owners);
     else
         assert_string_equal(object_controller(claim)->kind, row->owner_of_0);
-    scale(&world, 1);
+    rollout_scale(&world, 1);
     /* WL-61: the pod owns the claim before the pod is deleted. */
     world_go_on(&world, SIM_SECOND);
     assert_true(object_is_deleted(&world_pod(&world, "web-2")->meta));
     claim = world_stored(&world, KIND_CLAIM, "data-web-2");
     if (row->when_scaled)
         assert_string_equal(object_controller(claim)->kind, "Pod");
-    settle(&world);
+    rollout_settle(&world);
     assert_int_equal(world_count(&world, KIND_CLAIM), row->left_after_scale);
     storage_world_delete(&world, world_key(&world, KIND_STATEFUL_SET, "web"));
-    settle(&world);
+    rollout_settle(&world);
     assert_int_equal(world_count(&world, KIND_CLAIM), row->left_at_the_end); /* WL-62 */
     assert_int_equal(world_count(&world, KIND_POD), 0);
     storage_world_clear(&world);
@@ -364,9 +366,9 @@ a_refused_owner_is_written_later(void **state)
     storage_world_init(&world, NULL);
     StatefulSet *set = new_set(&world, 2);
     set->delete_when_scaled = TRUE;
-    begin(&world, set);
+    rollout_begin(&world, set);
     api_server_set_fault(world.api, refuse_a_claim, &n_refusals);
-    scale(&world, 1);
+    rollout_scale(&world, 1);
     world_go_on(&world, SIM_SECOND);
     assert_int_equal(n_refusals, 0);
     assert_string_equal(object_controller(world_stored(&world, KIND_CLAIM, "data-web-1"))->kind,
@@ -426,7 +428,7 @@ others_claims_are_left_alone(void **state)
     StatefulSet *set = new_set(&world, 1);
     set->delete_when_deleted = TRUE;
     storage_world_create(&world, set);
-    settle(&world);
+    rollout_settle(&world);
     assert_non_null(world_pod(&world, "web-0"));
     assert_string_equal(object_controller(world_stored(&world, KIND_CLAIM, "data-web-0"))->name,
                         "other");
@@ -452,8 +454,9 @@ adopts_and_releases(void **state)
     Pod *pod = storage_world_pod(&world, "web-0", NULL, NULL);
     pod->meta.labels = string_map_new(&web, 1);
     storage_world_create(&world, pod);
-    begin(&world, new_set(&world, 1));
-    assert_true(object_is_controlled_by(&world_pod(&world, "web-0")->meta, &stored(&world)->meta));
+    rollout_begin(&world, new_set(&world, 1));
+    assert_true(
+        object_is_controlled_by(&world_pod(&world, "web-0")->meta, &rollout_stored(&world)->meta));
     storage_world_patch(&world, world_key(&world, KIND_POD, "web-0"), world_edit_label, &other);
     world_go_on(&world, SIM_SECOND);
     assert_null(object_controller(&world_pod(&world, "web-0")->meta));
@@ -496,7 +499,7 @@ identity_is_repaired(void **state)
 
     (void)state;
     storage_world_init(&world, NULL);
-    begin(&world, new_set(&world, 1));
+    rollout_begin(&world, new_set(&world, 1));
     StringPair wrong = {
         storage_world_intern(&world, "statefulset.kubernetes.io/pod-name"),
         storage_world_intern(&world, "nobody"),
@@ -514,7 +517,7 @@ identity_is_repaired(void **state)
 /* With latencies: a rollout ends with all pods of the new template, and never deletes two at once.
  * */
 static void
-many_seeds(void **state)
+rollout_many_seeds(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -522,7 +525,7 @@ many_seeds(void **state)
         storage_world_init(&world, &(StorageWorldOptions){.seed = seed, .slow = TRUE});
         StatefulSet *set = new_set(&world, 5);
         set->parallel = seed % 2 == 0;
-        begin(&world, set);
+        rollout_begin(&world, set);
         set_image(&world, "b");
         for (int i = 0; i < 60; i++) {
             unsigned n_away = 0;
@@ -553,7 +556,7 @@ main(void)
         cmocka_unit_test(claims_of_an_older_set_are_left_alone),
         cmocka_unit_test(adopts_and_releases),
         cmocka_unit_test(identity_is_repaired),
-        cmocka_unit_test(many_seeds),
+        cmocka_unit_test(rollout_many_seeds),
     };
     struct CMUnitTest tests[G_N_ELEMENTS(plain) + G_N_ELEMENTS(retention_cases)];
     unsigned n = 0;

@@ -83,7 +83,7 @@ make_ready(StorageWorld *world, const char *pod)
 }
 
 static gboolean
-edit_phase(Object *object, const void *phase)
+stateful_set_edit_phase(Object *object, const void *phase)
 {
     POD(object)->phase = *(const uint32_t *)phase;
     POD(object)->ready.status = CONDITION_FALSE;
@@ -91,9 +91,9 @@ edit_phase(Object *object, const void *phase)
 }
 
 static void
-set_phase(StorageWorld *world, const char *pod, uint32_t phase)
+stateful_set_phase(StorageWorld *world, const char *pod, uint32_t phase)
 {
-    storage_world_patch_status(world, key(world, KIND_POD, pod), edit_phase, &phase);
+    storage_world_patch_status(world, key(world, KIND_POD, pod), stateful_set_edit_phase, &phase);
 }
 
 /* The pod runs on a node: if it is deleted, it goes when the node has stopped it. */
@@ -124,16 +124,17 @@ stop_pod(StorageWorld *world, const char *pod)
 }
 
 static gboolean
-edit_replicas(Object *object, const void *replicas)
+stateful_set_edit_replicas(Object *object, const void *replicas)
 {
     STATEFUL_SET(object)->replicas = *(const int32_t *)replicas;
     return TRUE;
 }
 
 static void
-scale(StorageWorld *world, int32_t replicas)
+stateful_set_scale(StorageWorld *world, int32_t replicas)
 {
-    storage_world_patch(world, key(world, KIND_STATEFUL_SET, "web"), edit_replicas, &replicas);
+    storage_world_patch(world, key(world, KIND_STATEFUL_SET, "web"), stateful_set_edit_replicas,
+                        &replicas);
 }
 
 /* A set with all pods running, and an empty log. */
@@ -155,7 +156,7 @@ run_set(StorageWorld *world, StatefulSet *set)
 }
 
 static void
-go_on(StorageWorld *world, SimTime time)
+stateful_set_go_on(StorageWorld *world, SimTime time)
 {
     storage_world_run(world, sim_now(world->sim) + time);
 }
@@ -167,14 +168,14 @@ typedef struct {
     void (*tell)(StorageWorld *world);
     const char *log;
     const char *events; /* NULL: not compared */
-} Story;
+} StatefulSetStory;
 
 static void
 first_pod(StorageWorld *world)
 {
     storage_world_start(world);
     storage_world_create(world, new_set(world, 3, FALSE));
-    go_on(world, SIM_MINUTE);
+    stateful_set_go_on(world, SIM_MINUTE);
 
     const Pod *pod = stored_pod(world, "web-0");
     const Claim *claim = storage_world_stored_claim(world, "data-web-0");
@@ -201,17 +202,17 @@ three_pods(StorageWorld *world)
 {
     storage_world_start(world);
     storage_world_create(world, new_set(world, 3, FALSE));
-    go_on(world, 20 * SIM_SECOND);
+    stateful_set_go_on(world, 20 * SIM_SECOND);
     make_ready(world, "web-0");
-    go_on(world, 20 * SIM_SECOND);
+    stateful_set_go_on(world, 20 * SIM_SECOND);
     make_ready(world, "web-1");
-    go_on(world, 20 * SIM_SECOND);
+    stateful_set_go_on(world, 20 * SIM_SECOND);
     assert_string_equal(storage_world_log(world),
                         REVISION ", " MAKE(0) ", " STATUS ", " STATUS
                                               ", " MAKE(1) ", " STATUS ", " STATUS
                                                            ", " MAKE(2) ", " STATUS ", " STATUS);
     make_ready(world, "web-2");
-    go_on(world, 20 * SIM_SECOND);
+    stateful_set_go_on(world, 20 * SIM_SECOND);
 
     const StatefulSet *set = stored_set(world);
     assert_int_equal(set->status_replicas, 3);
@@ -231,7 +232,7 @@ starts_at_five(StorageWorld *world)
     set->ordinals_start = 5;
     storage_world_start(world);
     storage_world_create(world, set);
-    go_on(world, SIM_SECOND);
+    stateful_set_go_on(world, SIM_SECOND);
     assert_string_equal(
         object_label(&stored_pod(world, "web-5")->meta, "apps.kubernetes.io/pod-index"), "5");
 }
@@ -244,13 +245,13 @@ min_ready_seconds(StorageWorld *world)
     set->min_ready_s = 10;
     storage_world_start(world);
     storage_world_create(world, set);
-    go_on(world, 1500 * SIM_MS);
+    stateful_set_go_on(world, 1500 * SIM_MS);
     make_ready(world, "web-0");
     /* The first sync asked for another one at 10 s, which is too early. A later time for the same
      * key is dropped (CGO-24), so the next sync is at 20 s. */
-    go_on(world, 18 * SIM_SECOND);
+    stateful_set_go_on(world, 18 * SIM_SECOND);
     assert_null(stored_pod(world, "web-1"));
-    go_on(world, 600 * SIM_MS);
+    stateful_set_go_on(world, 600 * SIM_MS);
     assert_non_null(stored_pod(world, "web-1"));
     assert_int_equal(stored_set(world)->available_replicas, 1);
 }
@@ -261,7 +262,7 @@ ten_parallel(StorageWorld *world)
 {
     storage_world_start(world);
     storage_world_create(world, new_set(world, 10, TRUE));
-    go_on(world, SIM_SECOND);
+    stateful_set_go_on(world, SIM_SECOND);
     assert_int_equal(stored_set(world)->status_replicas, 10);
     for (int i = 0; i < 10; i++) {
         g_autofree char *name = g_strdup_printf("web-%d", i);
@@ -293,7 +294,7 @@ batch_fails(StorageWorld *world)
     create_deleted_claim(world, "data-web-2");
     storage_world_start(world);
     storage_world_create(world, new_set(world, 10, TRUE));
-    go_on(world, SIM_MS);
+    stateful_set_go_on(world, SIM_MS);
     assert_non_null(stored_pod(world, "web-1"));
     assert_null(stored_pod(world, "web-2"));
     assert_null(stored_pod(world, "web-3"));
@@ -306,12 +307,13 @@ claim_is_going(StorageWorld *world)
     create_deleted_claim(world, "data-web-0");
     storage_world_start(world);
     storage_world_create(world, new_set(world, 1, FALSE));
-    go_on(world, 12 * SIM_MS); /* failed at 0, once more after its status, and at 5 ms */
+    stateful_set_go_on(world,
+                       12 * SIM_MS); /* failed at 0, once more after its status, and at 5 ms */
     assert_null(stored_pod(world, "web-0"));
     storage_world_patch(world, storage_world_claim_key(world, "data-web-0"), edit_let_go, NULL);
-    go_on(world, SIM_MS);
+    stateful_set_go_on(world, SIM_MS);
     assert_null(stored_pod(world, "web-0"));
-    go_on(world, 15 * SIM_MS); /* 25 ms: 5 ms and 5 ms x 2^2 */
+    stateful_set_go_on(world, 15 * SIM_MS); /* 25 ms: 5 ms and 5 ms x 2^2 */
     assert_non_null(stored_pod(world, "web-0"));
 }
 
@@ -320,15 +322,15 @@ static void
 pending_pod_heals(StorageWorld *world)
 {
     run_set(world, new_set(world, 1, FALSE));
-    set_phase(world, "web-0", POD_PENDING);
-    go_on(world, SIM_SECOND);
+    stateful_set_phase(world, "web-0", POD_PENDING);
+    stateful_set_go_on(world, SIM_SECOND);
     storage_world_remove(world, storage_world_claim_key(world, "data-web-0"));
-    go_on(world, SIM_SECOND);
+    stateful_set_go_on(world, SIM_SECOND);
     assert_null(
         storage_world_stored_claim(world, "data-web-0")); /* no event of the claim wakes it */
     storage_world_log(world);
-    scale(world, 2);
-    go_on(world, SIM_SECOND);
+    stateful_set_scale(world, 2);
+    stateful_set_go_on(world, SIM_SECOND);
 }
 
 static void
@@ -338,7 +340,7 @@ running_pod_does_not_heal(StorageWorld *world)
     storage_world_remove(world, storage_world_claim_key(world, "data-web-0"));
     storage_world_log(world);
     make_ready(world, "web-0");
-    go_on(world, SIM_SECOND);
+    stateful_set_go_on(world, SIM_SECOND);
     assert_null(storage_world_stored_claim(world, "data-web-0"));
 }
 
@@ -347,8 +349,8 @@ static void
 failed_pod(StorageWorld *world)
 {
     run_set(world, new_set(world, 2, FALSE));
-    set_phase(world, "web-0", POD_FAILED);
-    go_on(world, SIM_SECOND);
+    stateful_set_phase(world, "web-0", POD_FAILED);
+    stateful_set_go_on(world, SIM_SECOND);
     assert_int_equal(stored_pod(world, "web-0")->phase, POD_PENDING);
 }
 
@@ -358,25 +360,25 @@ deleted_pod(StorageWorld *world)
 {
     run_set(world, new_set(world, 1, FALSE));
     storage_world_delete(world, key(world, KIND_POD, "web-0"));
-    scale(world, 2);
-    go_on(world, SIM_MINUTE);
+    stateful_set_scale(world, 2);
+    stateful_set_go_on(world, SIM_MINUTE);
     assert_null(stored_pod(world, "web-1"));
     storage_world_log(world);
     stop_pod(world, "web-0");
-    go_on(world, SIM_MINUTE);
+    stateful_set_go_on(world, SIM_MINUTE);
 }
 
 static void
 scale_down(StorageWorld *world)
 {
     run_set(world, new_set(world, 3, FALSE));
-    scale(world, 1);
-    go_on(world, SIM_MINUTE); /* web-1 waits for web-2 to be gone */
+    stateful_set_scale(world, 1);
+    stateful_set_go_on(world, SIM_MINUTE); /* web-1 waits for web-2 to be gone */
     assert_false(object_is_deleted(&stored_pod(world, "web-1")->meta));
     stop_pod(world, "web-2");
-    go_on(world, SIM_MINUTE);
+    stateful_set_go_on(world, SIM_MINUTE);
     stop_pod(world, "web-1");
-    go_on(world, SIM_MINUTE);
+    stateful_set_go_on(world, SIM_MINUTE);
     assert_non_null(storage_world_stored_claim(world, "data-web-2")); /* WL-64 */
     assert_int_equal(stored_set(world)->status_replicas, 1);
 }
@@ -387,9 +389,9 @@ static void
 scale_down_unhealthy_last(StorageWorld *world)
 {
     run_set(world, new_set(world, 3, FALSE));
-    set_phase(world, "web-2", POD_PENDING);
-    scale(world, 1);
-    go_on(world, SIM_MINUTE);
+    stateful_set_phase(world, "web-2", POD_PENDING);
+    stateful_set_scale(world, 1);
+    stateful_set_go_on(world, SIM_MINUTE);
     assert_true(object_is_deleted(&stored_pod(world, "web-2")->meta));
 }
 
@@ -397,18 +399,18 @@ static void
 scale_down_unhealthy_first(StorageWorld *world)
 {
     run_set(world, new_set(world, 3, FALSE));
-    set_phase(world, "web-1", POD_PENDING);
-    set_phase(world, "web-2", POD_PENDING);
-    scale(world, 1);
-    go_on(world, SIM_MINUTE);
+    stateful_set_phase(world, "web-1", POD_PENDING);
+    stateful_set_phase(world, "web-2", POD_PENDING);
+    stateful_set_scale(world, 1);
+    stateful_set_go_on(world, SIM_MINUTE);
 }
 
 static void
 scale_down_parallel(StorageWorld *world)
 {
     run_set(world, new_set(world, 4, TRUE));
-    scale(world, 1);
-    go_on(world, SIM_MINUTE);
+    stateful_set_scale(world, 1);
+    stateful_set_go_on(world, SIM_MINUTE);
     for (int i = 1; i < 4; i++) {
         g_autofree char *name = g_strdup_printf("web-%d", i);
         assert_true(object_is_deleted(&stored_pod(world, name)->meta));
@@ -420,13 +422,13 @@ static void
 scale_up_again(StorageWorld *world)
 {
     run_set(world, new_set(world, 2, FALSE));
-    scale(world, 1);
-    go_on(world, SIM_SECOND);
+    stateful_set_scale(world, 1);
+    stateful_set_go_on(world, SIM_SECOND);
     stop_pod(world, "web-1");
-    go_on(world, SIM_SECOND);
+    stateful_set_go_on(world, SIM_SECOND);
     storage_world_log(world);
-    scale(world, 2);
-    go_on(world, SIM_SECOND);
+    stateful_set_scale(world, 2);
+    stateful_set_go_on(world, SIM_SECOND);
 }
 
 static void
@@ -435,7 +437,7 @@ somebody_elses_pod(StorageWorld *world)
     storage_world_create(world, storage_world_pod(world, "web-0", NULL, "node-1"));
     storage_world_start(world);
     storage_world_create(world, new_set(world, 1, FALSE));
-    go_on(world, 2 * SIM_MS);
+    stateful_set_go_on(world, 2 * SIM_MS);
 }
 
 /* A restarted controller finds pods beyond the range of the set. */
@@ -444,15 +446,15 @@ restart_finds_condemned(StorageWorld *world)
 {
     run_set(world, new_set(world, 3, FALSE));
     cluster_crash(world->cluster, "kube-controller-manager", NULL);
-    scale(world, 2);
+    stateful_set_scale(world, 2);
     cluster_restart(world->cluster, "kube-controller-manager", NULL);
-    go_on(world, SIM_MINUTE);
+    stateful_set_go_on(world, SIM_MINUTE);
 }
 
 #define CREATED(n)                                                                                 \
     "Normal SuccessfulCreate sts/web, Normal SuccessfulCreate sts/web" /* claim, pod */
 
-static const Story stories[] = {
+static const StatefulSetStory stories[] = {
     {"WL-20, WL-21, WL-22 names, labels",  first_pod,                  REVISION ", " MAKE(0) ", " STATUS ", " STATUS,
      CREATED(0)                                                                                                           },
     {"WL-V2 one after the other",          three_pods,                 STATUS,                                        NULL},
@@ -490,9 +492,9 @@ static const Story stories[] = {
 };
 
 static void
-tell_story(void **state)
+stateful_set_tell_story(void **state)
 {
-    const Story *story = *state;
+    const StatefulSetStory *story = *state;
     StorageWorld world;
 
     storage_world_init(&world, NULL);
@@ -527,8 +529,8 @@ event_texts(void **state)
     (void)state;
     storage_world_init(&world, NULL);
     run_set(&world, new_set(&world, 2, FALSE));
-    scale(&world, 1);
-    go_on(&world, SIM_SECOND);
+    stateful_set_scale(&world, 1);
+    stateful_set_go_on(&world, SIM_SECOND);
     assert_event(&world, "SuccessfulCreate",
                  "create Claim data-web-0 Pod web-0 in StatefulSet web success");
     assert_event(&world, "SuccessfulCreate", "create Pod web-0 in StatefulSet web successful");
@@ -590,7 +592,7 @@ a_quota_keeps_claims_and_pods_from_being_made(void **state)
 /* ---- With latencies nothing is made or lost twice ---- */
 
 static void
-many_seeds(void **state)
+stateful_set_many_seeds(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -603,7 +605,7 @@ many_seeds(void **state)
             const Pod *pod = stored_pod(&world, name);
             if (pod != NULL && pod->phase == POD_PENDING)
                 start_pod(&world, name);
-            go_on(&world, 50 * SIM_MS);
+            stateful_set_go_on(&world, 50 * SIM_MS);
         }
         assert_int_equal(stored_set(&world)->ready_replicas, 8);
         assert_int_equal(stored_set(&world)->updated_replicas, 8);
@@ -637,10 +639,10 @@ count_conflicts(uint64_t seed)
     storage_world_create(&world, new_set(&world, 10, FALSE));
     for (unsigned i = 0; i < 10; i++) {
         g_autofree char *name = g_strdup_printf("web-%u", i);
-        go_on(&world, SIM_SECOND);
+        stateful_set_go_on(&world, SIM_SECOND);
         start_pod(&world, storage_world_intern(&world, name));
     }
-    go_on(&world, SIM_SECOND);
+    stateful_set_go_on(&world, SIM_SECOND);
     assert_int_equal(stored_set(&world)->ready_replicas, 10);
     unsigned n = (unsigned)world.refused;
     storage_world_clear(&world);
@@ -677,11 +679,11 @@ main(void)
 
     for (unsigned i = 0; i < G_N_ELEMENTS(stories); i++)
         tests[n++] = (struct CMUnitTest){.name = stories[i].title,
-                                         .test_func = tell_story,
+                                         .test_func = stateful_set_tell_story,
                                          .initial_state = (void *)&stories[i]};
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(event_texts);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(a_quota_keeps_claims_and_pods_from_being_made);
-    tests[n++] = (struct CMUnitTest)cmocka_unit_test(many_seeds);
+    tests[n++] = (struct CMUnitTest)cmocka_unit_test(stateful_set_many_seeds);
     tests[n++] = (struct CMUnitTest)cmocka_unit_test(few_status_updates_conflict);
     return _cmocka_run_group_tests("stateful-set", tests, n, NULL, NULL);
 }

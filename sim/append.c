@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Numbers and JSON texts written into a GString without printf, for result files of millions of
+ * rows. All output is that of "%u", "%.6f", "%.6g" and of JSON's escapes; a test compares them.
+ * Eight characters are searched for escapes at once. */
 #include "append.h"
 
 #include <inttypes.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The arguments of a distribution: names, types, and which go together. */
 #include "distribution-private.h"
 
 #include <string.h>
-
-/* The arguments of a distribution: names, types, and which go together. */
 
 gboolean
 dist_invalid(GError **error, const char *format, ...)

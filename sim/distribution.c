@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The kinds of distributions: one class each, with its parameters, quantile function and mean, and
+ * the table of classes. A draw is the quantile of one uniform number, so a draw never takes a
+ * varying count of random numbers. Nothing goes through libm (portable-math.h): the same bytes on
+ * every machine.
+ *
+ * Expensive quantiles may be tabulated: straight lines between 512 cells, except where a line is
+ * off by more than a thousandth. */
 #include "distribution-private.h"
 
 #include "portable-math.h"

@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The pending events. Keys of 16 bytes (time, order) stand apart from their records: the earliest
+ * in a sorted front, the rest in a hierarchical wheel of chunks, those of the present instant in a
+ * line. A cancelled event leaves a dead key, which is dropped when it is met or when half of all
+ * are dead.
+ *
+ * Invariant: every key of the front is earlier than every key of the wheel; events of one instant
+ * come in the order in which they were scheduled. Tried and left: a 4-ary heap of records, which
+ * costs twice as much at 1,000 pending events and three times at a million (docs/performance.md).
+ */
 #include "event-queue.h"
 
 #include <stdlib.h>

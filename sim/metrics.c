@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Prometheus metrics: families, their series by label values, and the text of a scrape in
+ * client_golang's form. Each observation is a look-up at most once: callers keep their series.
+ * Series are kept in the order in which they were made and sorted only for a scrape; no hash table
+ * is walked. */
 #include "metrics.h"
 
 #include <float.h>

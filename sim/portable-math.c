@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Logarithm, exponential, power, normal and gamma quantiles from additions, multiplications and
+ * divisions alone, with tables and series whose sources stand beside them. IEEE arithmetic gives
+ * the same bits everywhere; libm does not. Accuracy is a few ulps, and tests compare with GSL. */
 #include "portable-math.h"
 
 #include <float.h>

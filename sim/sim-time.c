@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Times as text: Go's durations are read and written, with all of its units, in whole nanoseconds.
+ * A number that does not fit into 63 bits, or is not a whole number of nanoseconds, is an error
+ * with the text that caused it. */
 #include "sim-time.h"
 
 #include <string.h>

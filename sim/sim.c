@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The engine: the clock, one loop that fires the earliest event, ticks after all other events of
+ * their instant, and the log of causes. Each event notes the event that scheduled it; an event
+ * without consequences leaves no entry.
+ *
+ * Invariant: the clock never goes back; ties are broken by the order of scheduling, ticks by their
+ * registered order, never by an address. */
 #include "sim.h"
 
 #include "event-queue.h"

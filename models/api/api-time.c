@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* RFC 3339. Days are counted as in Howard Hinnant's "chrono-compatible low-level date algorithms":
+ * years begin in March, so that the leap day is the last one; 400 years are 146097 days. */
 #include <string.h>
 
 #include "field.h"
-
-/* RFC 3339. Days are counted as in Howard Hinnant's "chrono-compatible low-level date algorithms":
- * years begin in March, so that the leap day is the last one; 400 years are 146097 days. */
 
 typedef struct {
     int64_t year;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The strings and keys of a run: each object has one key, found by the addresses of its strings,
+ * which are interned. Keys never move, and their slots number them by kind, in the order in which
+ * they were made. */
 #include <string.h>
 
 #include "object.h"
 #include "schema/resources.h"
 #include "sim/frozen.h"
-
-/* The strings and keys of a run: each object has one key, found by the addresses of its strings,
- * which are interned. Keys never move, and their slots number them by kind, in the order in which
- * they were made. */
 
 /* Keys live in blocks, so that they never move, and each in one line of the processor's cache. */
 #define KEYS_PER_BLOCK 256

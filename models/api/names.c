@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The syntax of names, labels and annotations, in the words of Kubernetes' apimachinery
+ * (util/validation), and the text of uids. */
 #include <string.h>
 
 #include "fields.h"
 #include "object.h"
-
-/* The syntax of names, labels and annotations, in the words of Kubernetes' apimachinery
- * (util/validation), and the text of uids. */
 
 #define SUBDOMAIN_LENGTH_MAX 253
 #define LABEL_LENGTH_MAX 63

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Affinity of pods to other pods, and how pods spread over a topology. */
 #include <string.h>
 
 #include "pod-private.h"
-
-/* Affinity of pods to other pods, and how pods spread over a topology. */
 
 static const Field term_fields[] = {
     FIELD("labelSelector", field_label_selector, PodAffinityTerm, selector, FIELD_SPEC),

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The containers of a pod: names, images, mounts, and requests of resources. The rest stays in the
+ * manifest. */
 #include <string.h>
 
 #include "pod-private.h"
-
-/* The containers of a pod: names, images, mounts, and requests of resources. The rest stays in the
- * manifest. */
 
 typedef struct {
     int64_t cpu_milli, memory_bytes;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The parts of a pod's spec that the scheduler and the kubelet read. */
 #include <string.h>
 
 #include "pod-private.h"
-
-/* The parts of a pod's spec that the scheduler and the kubelet read. */
 
 #define DEFAULT_GRACE_S 30
 

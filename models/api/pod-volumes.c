@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The volumes of a pod that are claims, and the mounts that use them. */
 #include <string.h>
 
 #include "migration/migration.h"
 #include "models/api/api-test.h"
 #include "pod-private.h"
-
-/* The volumes of a pod that are claims, and the mounts that use them. */
 
 PodVolumes *
 pod_volumes_new_with_inline(const PodVolume *items, unsigned n, unsigned n_inline)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Quantities: resource.Quantity of Kubernetes' apimachinery, ParseQuantity() and
+ * CanonicalizeBytes(). */
 #include <string.h>
 
 #include "field.h"
-
-/* Quantities: resource.Quantity of Kubernetes' apimachinery, ParseQuantity() and
- * CanonicalizeBytes(). */
 
 typedef unsigned __int128 wide_uint;
 

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the API server changes or refuses before it stores an object: its mutating and validating
+ * admission plugins, in the order in which kube-apiserver runs them. Decisions read the store
+ * (default classes, namespaces, service accounts, LimitRanges, quotas) and the release with its
+ * gates.
+ *
+ * An object that is shared is never changed: a plugin that has to change a pod's spec makes a new
+ * one. Pods of one template come one after the other and share their spec, so the admitted spec of
+ * the last pod is kept and shared, too. */
 #include "admission.h"
 
 #include "checks.h"

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The API server as its users see it: the store, the verbs, admission and the watches behind one
+ * struct. It decides nothing itself. Trouble (an outage, slowness, few seats) is kept here, apart,
+ * because most runs have none. */
 #include "apiserver-private.h"
 #include "checks.h"
 #include "models/api/quota/quota.h"

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The plugin LimitRanger: the sizes of claims, the requests and limits of containers and pods
+ * (API-154, API-155, API-193, API-194). Bounds of pods are read from the manifests: few clusters
+ * have any, and then a pod's spec is read once for all pods of its template. */
 #include "limit-ranges.h"
 
 #include <string.h>
 
 #include "models/api/fields.h"
 #include "models/api/pod-resources.h"
-
-/* The plugin LimitRanger: the sizes of claims, the requests and limits of containers and pods
- * (API-154, API-155, API-193, API-194). Bounds of pods are read from the manifests: few clusters
- * have any, and then a pod's spec is read once for all pods of its template. */
 
 #define ANNOTATION_LIMIT_RANGER "kubernetes.io/limit-ranger"
 

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Admission by ResourceQuotas, the last plugin (API-20, API-120): CheckRequest() in Kubernetes'
+ * apiserver/pkg/admission/plugin/resourcequota. A cluster without quotas costs only a look at a
+ * count. */
 #include "checks.h"
 
 #include "models/api/quota/quota.h"
@@ -7,10 +10,6 @@
 
 #include "models/api/fields.h"
 #include "models/api/pod-resources.h"
-
-/* Admission by ResourceQuotas, the last plugin (API-20, API-120): CheckRequest() in Kubernetes'
- * apiserver/pkg/admission/plugin/resourcequota. A cluster without quotas costs only a look at a
- * count. */
 
 static gboolean
 covers(const ApiStore *self, const ResourceQuota *quota, const Object *object)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The way of a request: it arrives, is committed, and is answered. */
 #include "apiserver-private.h"
 #include "checks.h"
 #include "models/apiserver/apiserver-test.h"
-
-/* The way of a request: it arrives, is committed, and is answered. */
 
 typedef struct {
     ApiRequestObserver observe;

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* ServiceAccount admission: which account a pod runs as, whether that account exists, and the token
+ * volume kube-api-access-... that every container mounts. Works on the JSON of a spec, because no
+ * model reads these fields. The suffix of the volume's name is drawn from the pod, so that the same
+ * pod gets the same name in every run. */
 #include "service-account.h"
 
 #include <string.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "trouble.h"
-
 /* A server that is down, or short of seats. */
+#include "trouble.h"
 
 #define REFUSED_AFTER (1 * SIM_MS)       /* a refused connection: a round trip */
 #define REQUEST_TIMEOUT (SIM_MINUTE)     /* API-93 */

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* ValidatePersistentVolumeClaimUpdate() and its neighbours: what an update may change in metadata,
+ * claims, volumes and VolumeAttributesClasses. Old and new object are compared as normalized JSON:
+ * null and an empty list count as absent, and quantities are compared as numbers. All errors of an
+ * update are collected, in Kubernetes' order and words. */
 #include "update-checks.h"
 
 #include <string.h>

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The fields of a spec that never change once they are stored: ValidateUpdate() of the kind. */
 #include "checks.h"
 
 #include <string.h>
 
 #include "models/api/pod.h"
-
-/* The fields of a spec that never change once they are stored: ValidateUpdate() of the kind. */
 
 /* @field: a path. Returns: API_INVALID, with @detail in @message */
 static ApiCode

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a request does to the store at the instant at which it is committed: create, update, patch,
+ * delete, bind, evict. Reads the stored object, checks preconditions (resourceVersion, uid),
+ * admission and finalizers, and answers with the stored object or a code.
+ *
+ * Invariant: an object leaves the store only when it is being deleted, has no finalizer and no
+ * grace left; a write that changes nothing gets no new resourceVersion. */
 #include "verbs.h"
 
 #include "checks.h"

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Brings each write to the watches that want it, after a drawn delay. Watches are found by kind and
+ * by filter (the node of a pod, the name of an object), so a write costs only the watches it
+ * concerns. All watches of a client share a connection: events arrive in the order of the writes,
+ * never two at the same instant.
+ *
+ * A broken watch keeps its place: it either continues where it was, or lists and then drops the
+ * events that the list already contains. */
 #include "watch.h"
 
 #include "sim/pointer-map.h"

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Volumes that this controller attaches itself: those of in-tree plugins that have not migrated, on
+ * the whole or on the node, and of FlexVolume (INT-10 to INT-12). */
 #include "controller.h"
 #include "models/api/migration/migration.h"
 #include "models/cluster/cluster.h"
 #include "models/volume/plugins.h"
 
 #include <string.h>
-
-/* Volumes that this controller attaches itself: those of in-tree plugins that have not migrated, on
- * the whole or on the node, and of FlexVolume (INT-10 to INT-12). */
 
 /* INT-11: plugins whose attach does nothing: the node logs in as it mounts. */
 static gboolean

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Desired state, from pods, nodes, claims and drivers (ADC-30 to ADC-37); the loop that finds pods
+ * whose events were missed; and actual state as it is at the start. */
 #include "controller.h"
 
 #include "sim/random.h"
 
 #include <string.h>
-
-/* Desired state, from pods, nodes, claims and drivers (ADC-30 to ADC-37); the loop that finds pods
- * whose events were missed; and actual state as it is at the start. */
 
 #define ANNOTATION_MANAGED "volumes.kubernetes.io/controller-managed-attach-detach"
 

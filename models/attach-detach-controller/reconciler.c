@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The loop that compares desired with actual state (ADC-39 to ADC-49). */
 #include "attach-detach-controller.h"
 #include "controller.h"
 #include "models/cluster/cluster.h"
@@ -7,8 +8,6 @@
 #include "sim/random.h"
 
 #include <string.h>
-
-/* The loop that compares desired with actual state (ADC-39 to ADC-49). */
 
 #define MAX_WAIT_FOR_UNMOUNT (6 * SIM_MINUTE) /* ADC-1 */
 #define TAINT_OUT_OF_SERVICE "node.kubernetes.io/out-of-service"

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "controller.h"
-
-#include "sim/random.h"
-
 /* ADC-50: at the end of some passes, attached pairs are compared with the VolumeAttachments; a pair
  * that they do not confirm is attached again. The model leaves out a comparison that would find
  * nothing, but keeps its place: the next one comes at the instant at which it would have come. */
+#include "controller.h"
+
+#include "sim/random.h"
 
 /* One volume of a node under comparison. The pair may be gone when its turn comes. */
 typedef struct {

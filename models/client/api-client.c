@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Requests of one client of a process: it waits for a token of the client's bucket, adds the
+ * client's own time, and meets what a process can meet (cut off from the server, stopped, turned
+ * away with 429). Data: the bucket, the process's state, the timing table.
+ *
+ * Invariant: each request is answered once or dropped once, also when the client is freed
+ * meanwhile: a request holds a reference. */
 #include "api-client.h"
 #include "models/metrics/metrics.h"
 #include "process-private.h"

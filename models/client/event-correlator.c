@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* client-go's EventCorrelator (tools/record/events_cache.go): combines similar events of an object,
+ * and drops those beyond a budget. It has state only for objects with many events; what came before
+ * is recomputed from the stored Events, which is why most objects cost nothing.
+ *
+ * Simplification: only the first and the last instant of a repeated event are stored, so those
+ * between are taken to lie evenly. */
 #include "event-correlator.h"
 
 #include "sim/random.h"

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* client-go's EventRecorder and EventBroadcaster: a queue of events of one component, sent one
+ * after the other. Decides whether an event repeats one that was written (then it counts up), and
+ * whether the correlator lets it through. An event takes its token only when the last one is
+ * answered; without a limit on tokens the instant of the write is known at once and needs no event
+ * of the engine. */
 #include "event-recorder.h"
 
 #include "event-correlator.h"

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* An index of an informer: from a value (a node's name, a class) to the keys of the objects that
+ * have it. Most values have one object, so an entry is that key itself; several keys make a bucket,
+ * tagged by an odd address. Many keys get a table of positions, so that a change costs the same
+ * among 10,000 volumes as among ten. The order of the keys is that of insertion: it decides
+ * results. */
 #include "index.h"
 
 #include "models/api/pod.h"

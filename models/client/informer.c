@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* An informer: what a process believes to be stored. The reflector (a watch and lists) changes the
+ * cache and its indexes, then tells the handlers in the order in which they were added (CGO-12).
+ * Whether a version is an addition or a change is decided by the cache alone (CGO-13).
+ *
+ * Invariant: handlers, indexes and lookups see the same versions at every instant. A list after a
+ * gap gives changes and deletions as if they had just happened. */
 #include "models/client/client-test.h"
 #include "process-private.h"
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* LeaderElector in tools/leaderelection/leaderelection.go. */
 #include "leader-election.h"
 
 #include "event-recorder.h"
 #include "models/api/lease.h"
 #include "process-private.h"
-
-/* LeaderElector in tools/leaderelection/leaderelection.go. */
 
 #define JITTER 1.2 /* JitterFactor: a candidate waits uniform [R, 2.2 R) (CGO-60) */
 

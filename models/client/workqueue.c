@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* client-go's rate-limited work queue: keys that are ready, in work, or delayed. A key is in the
+ * queue once, however often it is added; a key that is added while it is in work comes again after
+ * done(). Back-off is counted for each key, with a bucket for all. State lives in slots by key, so
+ * asking whether a key waits touches one byte. */
 #include "workqueue.h"
 #include "models/metrics/metrics.h"
 #include "sim/slots.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Starts, stops and replaces processes: which replicas there are, which models each runs, who
+ * leads. An instance is a process with its clients and models; a crash frees them, and a restart
+ * makes them anew with empty informers. Numbers of instances and models are fixed by their row and
+ * place, because they enter random draws: they must not depend on the order of starting. */
 #include "cluster.h"
 #include "cluster-private.h"
 #include "models/plan/plan.h"

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Drivers that run in Pods of the cluster: what starts and ends with their containers. The kubelet
+ * tells of containers; docs/rules/driver-pods.md has the rules. */
 #include "cluster-private.h"
 #include "models/api/pod.h"
 #include "models/csi/modelled/modelled-driver.h"
-
-/* Drivers that run in Pods of the cluster: what starts and ends with their containers. The kubelet
- * tells of containers; docs/rules/driver-pods.md has the rules. */
 
 /* A pod whose containers run, as a part of one driver. */
 typedef struct {

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a scenario does to processes, the API server and machines: crash, hang, slow, cut off, lose
+ * leadership. Each fault tells the processes that it strikes, at its instant; what follows from it
+ * is decided by the models. A single replica skips the leader election until a fault makes it
+ * matter. */
 #include "cluster-private.h"
 #include "models/csi/modelled/modelled-driver.h"
 #include "models/plan/plan.h"

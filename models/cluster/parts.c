@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Makes and frees what a component's rows name (parts.h): state, informers with indexes and
+ * handlers, workers, tickers, in the order in which components are started. The order is part of
+ * every result: it decides who is told first at one instant. */
 #include "cluster.h"
 
 #include <string.h>

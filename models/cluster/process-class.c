@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Kinds of processes by name, and their flags: finds a flag or a feature gate, parses its value in
+ * Go's way, and writes it into the options struct at the place that the flag's row names. An
+ * unknown gate or a bad value is an error with the words that the real program prints. */
 #include "model.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* syncHandler() in pkg/controller/volume/expand/expand_controller.go. */
 #include "expand-controller.h"
 
 #include "expand-private.h"
@@ -7,8 +8,6 @@
 #include "models/cluster/cluster.h"
 #include "models/cluster/kube-controller-manager.h"
 #include "models/expand-controller/expand-test.h"
-
-/* syncHandler() in pkg/controller/volume/expand/expand_controller.go. */
 
 #define N_WORKERS 10 /* defaultWorkerCount */
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Volumes that this controller expands itself: expand() in expand_controller.go, with
+ * GenerateExpandVolumeFunc() and expandAndRecoverFunction() of operationexecutor (RSZ-14 to
+ * RSZ-17).
+ */
 #include "expand-private.h"
 
 #include "models/api/migration/migration.h"
@@ -7,11 +11,6 @@
 #include "models/volume/resize-status.h"
 
 #include <string.h>
-
-/* Volumes that this controller expands itself: expand() in expand_controller.go, with
- * GenerateExpandVolumeFunc() and expandAndRecoverFunction() of operationexecutor (RSZ-14 to
- * RSZ-17).
- */
 
 #define RECOVERS "RecoverVolumeExpansionFailure"
 #define FS_RESIZE_MESSAGE                                                                          \

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* EA-25 to EA-27: the driver's list of publications is compared with the attachments. Each
+ * difference queues its attachment, even if that seems done; nothing is written here. */
 #include "attacher.h"
 
 #include "models/api/migration/migration.h"
 #include "models/timing/waits.h"
-
-/* EA-25 to EA-27: the driver's list of publications is compared with the attachments. Each
- * difference queues its attachment, even if that seems done; nothing is written here. */
 
 static void
 list_entries(ExternalAttacher *self, const CsiResponse *response)

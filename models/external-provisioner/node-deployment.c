@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "attempt.h"
-
 /* One provisioner on each node (--node-deployment): how one of them becomes the owner of a claim.
  * becomeOwner() and checkCapacity() in external-provisioner's pkg/controller/controller.go. */
+#include "attempt.h"
 
 #define GRAIN 100                 /* NODE-2: looks in a base delay */
 #define LEAST_GRAIN (10 * SIM_MS) /* ... at most so often */

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Where the data of a new volume comes from: another claim's volume, or a snapshot. Errors here
+ * change nothing, and the back-off tries again (SRC-1, SRC-4). */
 #include "attempt.h"
 
 #include <string.h>
 
 #include "models/api/reference-grant.h"
 #include "models/api/snapshot.h"
-
-/* Where the data of a new volume comes from: another claim's volume, or a snapshot. Errors here
- * change nothing, and the back-off tries again (SRC-1, SRC-4). */
 
 static void
 source_failed(const ExternalProvisioner *self, Plan *plan, const char *error)

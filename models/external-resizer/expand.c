@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One sync of a claim: syncPVC() in external-resizer's controller.go, then expand_and_recover.go
+ * or, with recovery switched off, the older path of controller.go. Both write the claim's status,
+ * call the driver, write the volume and then the status again (RSZ-38); they differ in what the
+ * status says, and in what an error leaves behind. */
 #include "resizer.h"
 
 #include "models/api/migration/migration.h"
 #include "models/api/secret.h"
 #include "models/external-resizer/resizer-test.h"
 #include "models/volume/access-mode.h"
-
-/* One sync of a claim: syncPVC() in external-resizer's controller.go, then expand_and_recover.go
- * or, with recovery switched off, the older path of controller.go. Both write the claim's status,
- * call the driver, write the volume and then the status again (RSZ-38); they differ in what the
- * status says, and in what an error leaves behind. */
 
 #define MESSAGE_FS_PENDING                                                                         \
     "Waiting for user to (re-)start a pod to finish file system resize of volume on node."

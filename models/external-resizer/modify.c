@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The controller that changes the attributes of volumes: external-resizer's pkg/modifycontroller.
+ * It marks the claim, calls the driver with the parameters of the new class, then writes the class
+ * into the volume and into the claim. */
 #include "models/external-resizer/resizer-test.h"
 #include "resizer.h"
 
 #include <string.h>
-
-/* The controller that changes the attributes of volumes: external-resizer's pkg/modifycontroller.
- * It marks the claim, calls the driver with the parameters of the new class, then writes the class
- * into the volume and into the claim. */
 
 #define CONDITION_MODIFYING "ModifyingVolume"
 #define CONDITION_MODIFY_ERROR "ModifyVolumeError"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One sync of a VolumeSnapshotContent: syncContent() in the sidecar's snapshot_controller.go. */
 #include "snapshotter.h"
 
 #include "models/api/secret.h"
-
-/* One sync of a VolumeSnapshotContent: syncContent() in the sidecar's snapshot_controller.go. */
 
 /* ---- Secrets: SNAP-70 ---- */
 

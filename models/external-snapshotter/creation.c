@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "snapshotter.h"
-
 /* CreateSnapshot, and what it needs: class, secret and annotation (SNAP-44). */
+#include "snapshotter.h"
 
 static const char *
 creation_error(Plan *plan, const char *error)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "snapshotter.h"
-
 /* DeleteSnapshot, and then the finalizer (SNAP-42, SNAP-47). */
+#include "snapshotter.h"
 
 static void
 decide_finalizer_removed(const void *data, Plan *plan)

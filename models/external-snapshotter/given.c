@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A snapshot that was taken elsewhere: its content names it by its handle (SNAP-46). */
 #include "snapshotter.h"
 
 #include "models/api/secret.h"
-
-/* A snapshot that was taken elsewhere: its content names it by its handle (SNAP-46). */
 
 static void
 plan_list_error(Plan *plan, const char *error)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "snapshotter.h"
-
 /* The status of a VolumeSnapshotContent: the driver's answer, and errors (SNAP-44, SNAP-45,
  * SNAP-48). */
+#include "snapshotter.h"
 
 void
 snapshotter_keep_result(Plan *plan)

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Provision(), Delete() and createHelperPod() in local-path-provisioner's provisioner.go, below
+ * sig-storage-lib-external-provisioner's controller.go. */
 #include "local-path.h"
 
 #include "models/api/container-life.h"
 #include "models/api/pod.h"
 #include "models/plan/plan.h"
 #include "models/timing/waits.h"
-
-/* Provision(), Delete() and createHelperPod() in local-path-provisioner's provisioner.go, below
- * sig-storage-lib-external-provisioner's controller.go. */
 
 #define LOOK_PERIOD SIM_SECOND /* LOC-33 */
 #define HELPER_NAME_MAX 128

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* StartLocalController() of the local static provisioner: its loop in pkg/controller, DeletePVs()
+ * in pkg/deleter, discoverVolumesAtPath() in pkg/discovery. */
 #include "local-static.h"
 
 #include "models/api/local/local-disks.h"
@@ -7,9 +9,6 @@
 #include "models/plan/plan.h"
 #include "models/timing/waits.h"
 #include "sim/ticker.h"
-
-/* StartLocalController() of the local static provisioner: its loop in pkg/controller, DeletePVs()
- * in pkg/deleter, discoverVolumesAtPath() in pkg/discovery. */
 
 #define LABEL_HOSTNAME "kubernetes.io/hostname"
 

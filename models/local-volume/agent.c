@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The agent of a node: syncZV() in zfs-localpv's pkg/mgmt/volume/volume.go. */
 #include "local-volume.h"
 
 #include "models/api/local/local-volume.h"
 #include "models/plan/plan.h"
-
-/* The agent of a node: syncZV() in zfs-localpv's pkg/mgmt/volume/volume.go. */
 
 #define N_WORKERS 2 /* LOC-20 */
 

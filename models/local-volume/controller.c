@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The driver's controller: CreateVolume and DeleteVolume in zfs-localpv's pkg/driver/controller.go,
+ * ProvisionVolume in pkg/zfs/volume.go. It asks the API server itself: there are no informers. */
 #include "local-volume.h"
 #include "placement.h"
 
@@ -6,9 +8,6 @@
 #include "models/cluster/cluster.h"
 #include "models/plan/plan.h"
 #include "models/timing/waits.h"
-
-/* The driver's controller: CreateVolume and DeleteVolume in zfs-localpv's pkg/driver/controller.go,
- * ProvisionVolume in pkg/zfs/volume.go. It asks the API server itself: there are no informers. */
 
 #define LOOK_PERIOD SIM_SECOND /* LOC-14 */
 #define SERVED                                                                                     \

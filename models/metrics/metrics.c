@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The families of metrics of all components, as Kubernetes registers them: names, labels, help,
+ * buckets. A table only; MET-n names the rule for each set of buckets. Series count nanoseconds and
+ * print seconds. */
 #include "metrics.h"
 
 #define TIME 1e-9 /* series count nanoseconds, and print seconds */

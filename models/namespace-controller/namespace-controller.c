@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Deletes all objects of a namespace that is being deleted, kind by kind, then the namespace:
+ * pkg/controller/namespace/namespace_controller.go and
+ * deletion/namespaced_resources_deleter.go. */
 #include "models/namespace-controller/namespace-controller.h"
 
 #include "models/api/release.h"
@@ -6,10 +9,6 @@
 #include "models/cluster/kube-controller-manager.h"
 #include "models/namespace-controller/remaining.h"
 #include "models/plan/plan.h"
-
-/* Deletes all objects of a namespace that is being deleted, kind by kind, then the namespace:
- * pkg/controller/namespace/namespace_controller.go and
- * deletion/namespaced_resources_deleter.go. */
 
 /* NSC-1: namespaceDeletionGracePeriod */
 #define GRACE_PERIOD (5 * SIM_SECOND)

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* pkg/controller/nodelifecycle/node_lifecycle_controller.go. After the grace period the conditions
+ * of a silent node are Unknown, and it takes no more pods; a pass later its pods have to leave it,
+ * at a rate that depends on the share of bad nodes in its zone. */
 #include "node-lifecycle.h"
 
 #include "models/cluster/cluster.h"
@@ -8,10 +11,6 @@
 #include "rules.h"
 #include "sim/ticker.h"
 #include "sim/token-bucket.h"
-
-/* pkg/controller/nodelifecycle/node_lifecycle_controller.go. After the grace period the conditions
- * of a silent node are Unknown, and it takes no more pods; a pass later its pods have to leave it,
- * at a rate that depends on the share of bad nodes in its zone. */
 
 #define TAINT_LOOP (100 * SIM_MS)      /* NL-11 */
 #define MANY_UNHEALTHY 2               /* NL-34: more than these */

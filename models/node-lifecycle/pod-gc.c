@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* pkg/controller/podgc/gc_controller.go: pods whose kubelet will never finish them. */
 #include <string.h>
 
 #include "models/cluster/cluster.h"
@@ -9,8 +10,6 @@
 #include "node-lifecycle.h"
 #include "node-taints.h"
 #include "sim/ticker.h"
-
-/* pkg/controller/podgc/gc_controller.go: pods whose kubelet will never finish them. */
 
 #define PERIOD (20 * SIM_SECOND)     /* NL-15 */
 #define QUARANTINE (40 * SIM_SECOND) /* NL-72: an informer that lags, or a node that comes back */

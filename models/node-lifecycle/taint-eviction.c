@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* pkg/controller/tainteviction/taint_eviction.go. */
 #include "models/cluster/cluster.h"
 #include "models/cluster/kube-controller-manager.h"
 #include "models/plan/plan.h"
 #include "models/plan/rules.h"
 #include "node-lifecycle.h"
 #include "node-taints.h"
-
-/* pkg/controller/tainteviction/taint_eviction.go. */
 
 #define FOR_EVER SIM_TIME_MAX
 #define TRIES_MAX 5             /* NL-17: retries of taint_eviction.go, the first one counted; */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The writes of binding (PVC-50) and unbinding: phases, references, annotations. */
 #include "models/pv-controller/pv-controller-private.h"
 
 #include <string.h>
-
-/* The writes of binding (PVC-50) and unbinding: phases, references, annotations. */
 
 #define ANNOTATION_PRE_RESIZE_CAPACITY "volume.alpha.kubernetes.io/pre-resize-capacity"
 

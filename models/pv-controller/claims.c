@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* syncClaim(): PVC-20 and what follows. */
 #include "models/pv-controller/pv-controller-private.h"
 
 #include <string.h>
-
-/* syncClaim(): PVC-20 and what follows. */
 
 /* ---- Looking ---- */
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Volumes that this controller makes itself, by in-tree plugins that have not migrated:
+ * provisionClaimOperation(), INT-30 to INT-35. */
 #include "models/cluster/cluster.h"
 #include "models/pv-controller/in-tree-volume.h"
 #include "models/pv-controller/pv-controller-private.h"
 #include "models/volume/in-process.h"
-
-/* Volumes that this controller makes itself, by in-tree plugins that have not migrated:
- * provisionClaimOperation(), INT-30 to INT-35. */
 
 #define CREATE_TRIES 5                    /* createProvisionedPVRetryCount */
 #define CREATE_INTERVAL (10 * SIM_SECOND) /* createProvisionedPVInterval */

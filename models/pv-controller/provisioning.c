@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Asks the provisioner for a volume, or an in-tree plugin: PVC-60, PVC-61, INT-30. */
 #include "models/pv-controller/pv-controller-private.h"
 
 #include "models/cluster/cluster.h"
 #include "models/cluster/kube-controller-manager.h"
-
-/* Asks the provisioner for a volume, or an in-tree plugin: PVC-60, PVC-61, INT-30. */
 
 typedef struct {
     const Words *words;

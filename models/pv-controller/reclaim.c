@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Volumes whose claim is gone: PVC-75..78. */
 #include "models/api/migration/migration.h"
 #include "models/cluster/cluster.h"
 #include "models/pv-controller/pv-controller-private.h"
 
 #include <string.h>
-
-/* Volumes whose claim is gone: PVC-75..78. */
 
 #define RECYCLER_PREFIX "recycler-for-"
 #define RECYCLER_NAMESPACE "default"

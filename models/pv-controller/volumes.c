@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* syncVolume(): PVC-70 and what follows. */
 #include "models/pv-controller/pv-controller-private.h"
 
 #include <string.h>
-
-/* syncVolume(): PVC-70 and what follows. */
 
 static gboolean
 volume_is_given_up(const Volume *volume)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Controller and QuotaMonitor in pkg/controller/resourcequota/. */
 #include "resource-quota-controller.h"
 
 #include "models/api/fields.h"
@@ -9,8 +10,6 @@
 #include "models/plan/plan.h"
 #include "models/plan/rules.h"
 #include "sim/ticker.h"
-
-/* Controller and QuotaMonitor in pkg/controller/resourcequota/. */
 
 /* The usage of the objects in a quota's namespace, by the informers' caches. Kubernetes counts anew
  * in each sync; here sums follow the informers' events, which gives the same: nothing else changes

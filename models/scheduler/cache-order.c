@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The order in which a cycle looks at nodes: zones take turns (SCH-56). */
 #include "cache-private.h"
 
 #include <string.h>
-
-/* The order in which a cycle looks at nodes: zones take turns (SCH-56). */
 
 /* SCH-56: the beta labels win. */
 static const char *

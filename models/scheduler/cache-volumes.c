@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cache-private.h"
-
 /* Volumes in use on nodes: by the claims of pods, and by VolumeAttachments. */
+#include "cache-private.h"
 
 static void
 claim_use_free(ClaimUse *self)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* VF-7: EBSLimits, GCEPDLimits, AzureDiskLimits and CinderLimits (nodevolumelimits/non_csi.go). */
 #include "in-tree-limits.h"
 
 #include <string.h>
-
-/* VF-7: EBSLimits, GCEPDLimits, AzureDiskLimits and CinderLimits (nodevolumelimits/non_csi.go). */
 
 #define NO_PLUGINS_SINCE 31 /* not among the default plugins any more */
 #define EBS_MAX 39

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Metrics of the queue and of cycles. Free of cost where nothing is measured. */
 #include "models/metrics/metrics.h"
 #include "scheduler-private.h"
-
-/* Metrics of the queue and of cycles. Free of cost where nothing is measured. */
 
 #define PROFILE "default-scheduler"
 

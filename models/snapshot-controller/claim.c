@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "controller.h"
-
 /* The claim that a snapshot is made of: its volume, and the finalizer that keeps it meanwhile. */
+#include "controller.h"
 
 const Claim *
 snapshot_claim(const SnapshotController *self,

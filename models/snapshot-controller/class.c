@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The class of a VolumeSnapshot (SNAP-2): the one that it names, or the driver's default. */
 #include "controller.h"
 #include "models/snapshot-controller/snapshot-controller-test.h"
-
-/* The class of a VolumeSnapshot (SNAP-2): the one that it names, or the driver's default. */
 
 gboolean
 snapshot_class_is_default(const Object *class)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "controller.h"
-
 /* One sync of a VolumeSnapshotContent: syncContentByKey() and syncContent() of the
  * snapshot-controller. */
+#include "controller.h"
 
 void
 plan_annotate_deletion(Plan *plan, const SnapshotContent *content, PlanErrors errors)

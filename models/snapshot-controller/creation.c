@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The content for a snapshot of a claim (SNAP-6). */
 #include "controller.h"
 #include "models/snapshot-controller/snapshot-controller-test.h"
-
-/* The content for a snapshot of a claim (SNAP-6). */
 
 void
 plan_creation_failed(Plan *plan, const char *error)

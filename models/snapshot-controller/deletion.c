@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The deletion of a VolumeSnapshot: its content first, then the finalizers. */
 #include "controller.h"
 #include "models/snapshot-controller/snapshot-controller-test.h"
-
-/* The deletion of a VolumeSnapshot: its content first, then the finalizers. */
 
 /* ---- SNAP-33: the snapshot's own finalizers ---- */
 

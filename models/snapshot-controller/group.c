@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The volumes of a group (SNAP-81), its default class, and its content (SNAP-82). */
 #include "controller.h"
 
 #include <string.h>
-
-/* The volumes of a group (SNAP-81), its default class, and its content (SNAP-82). */
 
 /* ---- SNAP-81: the claims that the selector finds, and their volumes ---- */
 

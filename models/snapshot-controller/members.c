@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "controller.h"
-
 /* The members of a group: a VolumeSnapshot and a VolumeSnapshotContent for each snapshot that the
  * driver has told (SNAP-83): createSnapshotsForGroupSnapshotContent(). */
+#include "controller.h"
 
 #define FAILURE "createSnapshotsForGroupSnapshotContent: "
 

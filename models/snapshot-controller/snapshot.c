@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One sync of a VolumeSnapshot: syncSnapshotByKey() and syncSnapshot() of the original. */
 #include "controller.h"
 #include "models/snapshot-controller/snapshot-controller-test.h"
-
-/* One sync of a VolumeSnapshot: syncSnapshotByKey() and syncSnapshot() of the original. */
 
 const char *
 plan_reason(Plan *plan, const char *reason)

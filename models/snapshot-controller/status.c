@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "controller.h"
-
 /* The status of a VolumeSnapshot: errors (SNAP-3), and the news from its content (SNAP-8). */
+#include "controller.h"
 
 /* ---- SNAP-3 ---- */
 

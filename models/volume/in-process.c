@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Operations of in-tree plugins and FlexVolume, which run inside the kubelet or the attach/detach
+ * controller. An operation is a list of calls, one after the other; an in-tree plugin's operation
+ * is the CSI call that does the same work (INT-3), a FlexVolume's are those of calls.c.
+ *
+ * What a FlexVolume driver does not support is remembered until its files change (FLX-46). */
 #include "in-process.h"
 
 #include "models/api/claim.h"

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Whether a volume fits a claim: size, class, access modes, volume mode, selector, node affinity.
+ * Judges one volume; searches are those of the PV controller and the scheduler, which choose the
+ * smallest. Each refusal names its rule. */
 #include "models/volume/matching.h"
 
 #include <string.h>

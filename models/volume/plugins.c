@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The volume plugins that exist in a release, what each can do, and the unique names that
+ * controllers and kubelets give to volumes and attachments. One table; an in-tree plugin that has
+ * been migrated to CSI is not found under its old name. */
 #include "plugins.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The part of a claim's status that says how far an expansion is: allocatedResourceStatuses and
+ * conditions. kube-controller-manager, the external-resizer and the kubelet merge conditions by
+ * different rules (MergeResizeConditionOnPVC() and the resizer's), so the merge is told whose
+ * conditions come. */
 #include "resize-status.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What sidecars have in common: they ask their driver who it is and what it can do, elect a leader,
+ * and then start their informers. The order of the questions is that of csi-lib-utils; an answer
+ * decides whether a later question is asked. A question that fails finally ends the process, which
+ * is started again and asks from the beginning. */
 #include "sidecar.h"
 
 #include <string.h>

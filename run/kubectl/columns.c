@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* pkg/printers/internalversion/printers.go of Kubernetes 1.32 */
 #include "columns.h"
 
 #include <string.h>
-
-/* pkg/printers/internalversion/printers.go of Kubernetes 1.32 */
 
 #define NAME                                                                                       \
     {                                                                                              \

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Pods, and templates of pods. */
 #include <string.h>
 
 #include "describe.h"
 #include "models/api/field.h"
-
-/* Pods, and templates of pods. */
 
 static void
 put_resources(Description *self, json_t *resources)

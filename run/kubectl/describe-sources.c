@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Sources of volumes: a table of their kinds and of the fields that kubectl prints. */
 #include <string.h>
 
 #include "describe.h"
-
-/* Sources of volumes: a table of their kinds and of the fields that kubectl prints. */
 
 typedef enum {
     SHOW_TEXT,      /* "" if it is missing */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Claims, volumes, classes and CSINodes. */
 #include <string.h>
 
 #include "describe.h"
-
-/* Claims, volumes, classes and CSINodes. */
 
 /* Capacity and access modes stay empty until the claim has a volume. @is_whole: FALSE for a
  * template within a pod */

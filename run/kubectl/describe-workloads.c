@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* StatefulSets, Deployments, ReplicaSets, DaemonSets, Jobs and CronJobs, and disruption budgets. */
 #include <string.h>
 
 #include "describe.h"
-
-/* StatefulSets, Deployments, ReplicaSets, DaemonSets, Jobs and CronJobs, and disruption budgets. */
 
 static void
 put_selector(Description *self, json_t *object)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <stdint.h>
-
-#include "go-sort.h"
-
 /* Pattern-defeating quicksort (Orson Peters, 2021) with the thresholds, pivots and random numbers
  * of Go's package sort in 1.23, which builds kubectl 1.32 (Go 1.24 draws other random numbers). The
  * order of comparisons decides where equal elements end up. */
+#include <stdint.h>
+
+#include "go-sort.h"
 
 #define INSERTION_LENGTH_MAX 12
 #define NINTHER_LENGTH_MIN 50

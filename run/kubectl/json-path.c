@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A template is a list of parts. A part is text, or an action in braces: a list of steps. Each step
+ * maps the values of the step before it to new values. */
 #include <string.h>
 
 #include "json-path.h"
 #include "print.h"
-
-/* A template is a list of parts. A part is text, or an action in braces: a list of steps. Each step
- * maps the values of the step before it to new values. */
 
 typedef enum {
     STEP_TEXT,

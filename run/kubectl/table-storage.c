@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-
-#include "kinds.h"
-
 /* Tables of the storage kinds, as the API server prints them (pkg/printers/internalversion of
  * Kubernetes 1.32), and of snapshots, from the additionalPrinterColumns of their
  * CustomResourceDefinitions (external-snapshotter v8.2, client/config/crd). */
+
+#include "kinds.h"
 
 void
 cell_value(Cell *cell)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Tables of pods, nodes, workloads and events, as the API server prints them
+ * (pkg/printers/internalversion of 1.32). */
 #include <string.h>
 
 #include "kinds.h"
-
-/* Tables of pods, nodes, workloads and events, as the API server prints them
- * (pkg/printers/internalversion of 1.32). */
 
 /* The sum of a pod's containers. */
 typedef struct {

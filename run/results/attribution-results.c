@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The attribution in a run's results: a table, JSON, and files. */
 #include <string.h>
 
 #include "attribution.h"
 #include "results.h"
 #include "run/files/rows.h"
-
-/* The attribution in a run's results: a table, JSON, and files. */
 
 #define ROWS_SHOWN 4             /* of a stage, in the table */
 #define SHARE_SHOWN 0.02         /* smaller ones are not */

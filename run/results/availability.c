@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Each pod has a state at each time. A workload's steps, the changes of states and of the number of
+ * pods that it wants, are walked in order of time; between two steps every missing pod has one
+ * cause, so the causes add up to the time that was missing. */
 #include "availability.h"
 
 #include <string.h>
 
 #include "results.h"
 #include "run/files/rows.h"
-
-/* Each pod has a state at each time. A workload's steps, the changes of states and of the number of
- * pods that it wants, are walked in order of time; between two steps every missing pod has one
- * cause, so the causes add up to the time that was missing. */
 
 /* ---- States ---- */
 

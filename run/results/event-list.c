@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A run has more Events than other objects, so each is written directly, without a tree of JSON. */
 #include "event-list.h"
 
 #include <string.h>
@@ -7,8 +8,6 @@
 #include "results.h"
 #include "run/files/rows.h"
 #include "sim/random.h"
-
-/* A run has more Events than other objects, so each is written directly, without a tree of JSON. */
 
 /* CGO-70: Events of objects without a namespace are in the default namespace. */
 static const char *

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Designs combine values of the parameters. A grid has every combination, and its last parameter
+ * changes fastest. A list takes the first value of each parameter, then the second. Random points
+ * are drawn. A Latin hypercube of n points divides every parameter's range into n equal parts, and
+ * hits each part once (McKay, Beckman and Conover 1979). */
 #include <math.h>
 
 #include "sim/portable-math.h"
 #include "sim/random.h"
 #include "sweep-private.h"
-
-/* Designs combine values of the parameters. A grid has every combination, and its last parameter
- * changes fastest. A list takes the first value of each parameter, then the second. Random points
- * are drawn. A Latin hypercube of n points divides every parameter's range into n equal parts, and
- * hits each part once (McKay, Beckman and Conover 1979). */
 
 static unsigned
 n_values(const ParameterFields *parameter)

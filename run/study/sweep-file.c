@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The file of a sweep: its table of fields, checks that need several fields, and its points. */
 #include <string.h>
 
 #include "run/files/input.h"
 #include "run/files/packed.h"
 #include "sweep-private.h"
-
-/* The file of a sweep: its table of fields, checks that need several fields, and its points. */
 
 #define API_VERSION "kvolsim.io/v1"
 #define DEFAULT_REPLICATIONS 10

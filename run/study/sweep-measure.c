@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Measures one run: the numbers of its row. */
 
 #include "run/results/availability.h"
 #include "sweep.h"
-
-/* Measures one run: the numbers of its row. */
 
 static const struct {
     const char *name, *unit;

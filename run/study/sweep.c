@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A study in memory, read from a file or made by a command. */
 #include <string.h>
 
 #include "run/results/results.h"
 #include "sweep-private.h"
-
-/* A study in memory, read from a file or made by a command. */
 
 SweepFile *
 sweep_file_new(void)

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reports of tune: for people, as CSV and as JSON. */
 #include <math.h>
 #include <string.h>
 
 #include "run/files/rows.h"
 #include "run/results/results.h"
 #include "tune-private.h"
-
-/* Reports of tune: for people, as CSV and as JSON. */
 
 /* ---- Pieces ---- */
 

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Points of the sweep: 0 is the unchanged scenario; then half and double of each knob, if the
+ * scenario takes them. Measures: 0 is the requested one; 1 is the number of objects that arrived: a
+ * run in which slow objects never arrive looks fast. */
 #include "whatif.h"
 
 #include <math.h>
@@ -7,10 +10,6 @@
 #include "run/files/rows.h"
 #include "run/results/results.h"
 #include "run/study/study-test.h"
-
-/* Points of the sweep: 0 is the unchanged scenario; then half and double of each knob, if the
- * scenario takes them. Measures: 0 is the requested one; 1 is the number of objects that arrived: a
- * run in which slow objects never arrive looks fast. */
 
 #define MEASURED 0
 #define ARRIVED 1

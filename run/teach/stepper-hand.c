@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Actions by hand: one item of spec.workload or spec.faults, read and checked like the items of the
+ * scenario's file, and carried out now. */
 #include <string.h>
 
 #include "stepper-private.h"
-
-/* Actions by hand: one item of spec.workload or spec.faults, read and checked like the items of the
- * scenario's file, and carried out now. */
 
 /* How long to wait for an answer: without the API server there may be none. */
 #define PATIENCE (10 * SIM_SECOND)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Claims that have no volume yet. */
 #include "question.h"
 
 #include <string.h>
@@ -10,8 +11,6 @@
 #include "models/pv-controller/pv-controller.h"
 #include "models/scheduler/plugins/plugins.h"
 #include "models/volume/matching.h"
-
-/* Claims that have no volume yet. */
 
 enum {
     CLAIM_IS_LOST = 1 << 0,

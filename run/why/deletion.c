@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What is being deleted, and who holds it: a finalizer and its owner, a grace period, a mount. */
 #include "question.h"
 
 #include <string.h>
 
 #include "models/external-snapshotter/external-snapshotter.h"
 #include "models/kubelet/kubelet.h"
-
-/* What is being deleted, and who holds it: a finalizer and its owner, a grace period, a mount. */
 
 typedef gboolean Holder(Question *self, const Object *object);
 

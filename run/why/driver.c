@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The parts of a driver: its sidecars, and its plugin on a node. A driver that is its pods
+ * (docs/rules/driver-pods.md) waits for what these wait for. */
 #include "question.h"
 
 #include <string.h>
@@ -8,9 +10,6 @@
 #include "models/external-resizer/external-resizer.h"
 #include "models/external-snapshotter/external-snapshotter.h"
 #include "models/workloads/daemon-set/nodes.h"
-
-/* The parts of a driver: its sidecars, and its plugin on a node. A driver that is its pods
- * (docs/rules/driver-pods.md) waits for what these wait for. */
 
 /* The cause if a part does not run, and nothing else explains it. */
 static const char *

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Objects that do not wait themselves, but have others wait for them: classes, CSINodes, drivers,
+ * processes and their Leases, quotas. */
 #include "question.h"
 
 #include <string.h>
@@ -9,9 +11,6 @@
 #include "models/external-provisioner/external-provisioner.h"
 #include "models/external-resizer/external-resizer.h"
 #include "models/external-snapshotter/external-snapshotter.h"
-
-/* Objects that do not wait themselves, but have others wait for them: classes, CSINodes, drivers,
- * processes and their Leases, quotas. */
 
 static const ProcessClass *const sidecars[] = {
     &external_provisioner_process,

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Volumes that are not made, attached or mounted by a CSI driver with its sidecars: in-tree plugins
+ * and FlexVolume, local-path-provisioner, and drivers for the disks of nodes. */
 #include "question.h"
 
 #include <string.h>
@@ -8,9 +10,6 @@
 #include "models/local-path/local-path.h"
 #include "models/local-volume/local-volume.h"
 #include "models/volume/plugins.h"
-
-/* Volumes that are not made, attached or mounted by a CSI driver with its sidecars: in-tree plugins
- * and FlexVolume, local-path-provisioner, and drivers for the disks of nodes. */
 
 /* ---- Provisioning ---- */
 

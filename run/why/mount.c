@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The volumes of a pod on its node: attached, staged, published. */
 #include "question.h"
 
 #include <string.h>
@@ -9,8 +10,6 @@
 #include "models/external-attacher/external-attacher.h"
 #include "models/kubelet/kubelet.h"
 #include "models/volume/plugins.h"
-
-/* The volumes of a pod on its node: attached, staged, published. */
 
 static const Attachment *
 find_attachment(Question *self, const Volume *volume, const char *node, gboolean elsewhere)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Pods, and the nodes that they are on. */
 #include "question.h"
 
 #include <string.h>
-
-/* Pods, and the nodes that they are on. */
 
 enum {
     POD_IS_GONE = 1 << 0,      /* over */

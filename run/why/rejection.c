@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Why a node rejects a pod: the object at fault, and its facts. */
 #include "unscheduled.h"
 
 #include <string.h>
@@ -6,8 +7,6 @@
 #include "models/api/field.h"
 #include "models/api/migration/migration.h"
 #include "models/scheduler/pod-counts.h"
-
-/* Why a node rejects a pod: the object at fault, and its facts. */
 
 /* Returns: (borrowed): the driver that makes or has made the pod's @i-th volume; NULL: none */
 static const char *

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* VolumeSnapshots, groups of them, and their contents. */
 #include "question.h"
 
 #include <string.h>
@@ -6,8 +7,6 @@
 #include "models/api/field.h"
 #include "models/external-snapshotter/external-snapshotter.h"
 #include "models/snapshot-controller/snapshot-controller.h"
-
-/* VolumeSnapshots, groups of them, and their contents. */
 
 static gboolean
 runs_on_node(const Question *self, const char *driver, const char *node)

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A pod that no node can take. The scheduler's own filters say which node rejects it, and for what
+ * (all they have to say, not only the first). The cause is the one whose end would free a node. */
 #include "unscheduled.h"
 
 #include <string.h>
 
 #include "models/scheduler/scheduler.h"
-
-/* A pod that no node can take. The scheduler's own filters say which node rejects it, and for what
- * (all they have to say, not only the first). The cause is the one whose end would free a node. */
 
 static const char *const cause_ids[N_NODE_CAUSES] = {
     [NODE_CLAIM_LOST] = "claim-lost",

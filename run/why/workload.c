@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What makes pods, and pods and claims that are not made. */
 #include "question.h"
 
 #include <string.h>
 
 #include "models/api/field.h"
 #include "models/api/quota/quota.h"
-
-/* What makes pods, and pods and claims that are not made. */
 
 /* The first pod of the workload that is not well, or does not go. */
 static gboolean

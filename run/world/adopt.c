@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The start from a running cluster's objects: the drivers have the volumes and snapshots that
+ * objects tell of, and have attached what is attached. What is staged and published on a node its
+ * kubelet tells (models/kubelet/adopt.c). */
 #include "models/api/local/local-volume.h"
 #include "models/api/snapshot.h"
 #include "models/api/workload.h"
 #include "models/volume/access-mode.h"
 #include "run-private.h"
-
-/* The start from a running cluster's objects: the drivers have the volumes and snapshots that
- * objects tell of, and have attached what is attached. What is staged and published on a node its
- * kubelet tells (models/kubelet/adopt.c). */
 
 /* Calls @visit for each object of a kind. */
 static void

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "run-private.h"
-#include "sim/random.h"
-
 /* A simple cluster-autoscaler: it orders machines of a group for unschedulable pods. It packs such
  * pods onto ordered machines, using resources, labels, taints, and the places of bound volumes. A
  * future machine has no CSINode, so the real autoscaler assumes that any number of volumes fit
  * (kubernetes/autoscaler, simulator on template nodes); then too few machines come at a time, and
  * pods wait for several rounds. With KEP-5030 it takes the CSINode of a node of the group as the
  * template's, and a machine without these drivers for one to come. Machines never leave. */
+#include "run-private.h"
+#include "sim/random.h"
 
 #define REMEMBERED (30 * SIM_SECOND) /* time for its pods to arrive, after it has joined */
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kubectl drain (WL-110..112): cordons a node and evicts its pods in parallel. An eviction that a
+ * budget refuses is repeated. */
 #include <string.h>
 
 #include "models/api/workload.h"
 #include "run-private.h"
 #include "sim/random.h"
-
-/* kubectl drain (WL-110..112): cordons a node and evicts its pods in parallel. An eviction that a
- * budget refuses is repeated. */
 
 #define CLIENT "kubectl"
 #define RETRY_DELAY (5 * SIM_SECOND) /* WL-111: after a 429 */

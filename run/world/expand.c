@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A program outside the cluster that expands claims before their volumes are full, as TopoLVM's
+ * pvc-autoresizer does (internal/runners/pvc_autoresizer.go): it looks at the kubelets' metrics,
+ * and claims may have its annotations. */
 #include <string.h>
 
 #include "run-private.h"
 #include "sim/random.h"
-
-/* A program outside the cluster that expands claims before their volumes are full, as TopoLVM's
- * pvc-autoresizer does (internal/runners/pvc_autoresizer.go): it looks at the kubelets' metrics,
- * and claims may have its annotations. */
 
 #define CLIENT "pvc-autoresizer"
 #define ANNOTATION(name) "resize.topolvm.io/" name

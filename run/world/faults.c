@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Faults of a scenario: how each begins and ends in the cluster, its API server and its drivers. */
 #include "run-private.h"
 #include "sim/random.h"
-
-/* Faults of a scenario: how each begins and ends in the cluster, its API server and its drivers. */
 
 typedef struct FaultsFaultRow FaultsFaultRow;
 

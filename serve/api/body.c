@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Bodies of requests. */
 #include <string.h>
 
 #include "api-private.h"
@@ -6,8 +7,6 @@
 #include "models/api/schema/strict-fields.h"
 #include "run/files/yaml.h"
 #include "serve/api/protobuf/protobuf.h"
-
-/* Bodies of requests. */
 
 /* The deepest that objects and lists may be in each other; jansson's own limit is higher. */
 #define DEPTH_MAX 200

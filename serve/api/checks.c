@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What bodies of writes must be, whatever they do. */
 #include <string.h>
 
 #include "models/api/checks/checks.h"
@@ -6,8 +7,6 @@
 #include "models/apiserver/update-checks.h"
 #include "serve/api/openapi/custom.h"
 #include "write-private.h"
-
-/* What bodies of writes must be, whatever they do. */
 
 gboolean
 write_has_status(const ApiResource *row)

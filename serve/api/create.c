@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* POST of an object; also server-side apply of one that is not there. */
 #include <string.h>
 
 #include "complete.h"
@@ -7,8 +8,6 @@
 #include "models/api/schema/strict-fields.h"
 #include "versions.h"
 #include "write-private.h"
-
-/* POST of an object; also server-side apply of one that is not there. */
 
 /* The characters of names that are made up (k8s.io/apimachinery's pkg/util/rand). */
 static void

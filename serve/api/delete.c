@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* DELETE of an object or a collection, POST of an eviction and of a binding. */
 #include <string.h>
 
 #include "made/made.h"
 #include "models/api/fields.h"
 #include "write-private.h"
-
-/* DELETE of an object or a collection, POST of an eviction and of a binding. */
 
 typedef struct {
     int32_t grace_s; /* -1: the object's */

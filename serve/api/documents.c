@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What clients ask for before anything else: version, health, discovery, OpenAPI. The documents are
+ * made once, and again when a CustomResourceDefinition changes. */
 #include <string.h>
 
 #include "api-private.h"
 #include "serve/api/openapi/openapi.h"
 #include "serve/api/protobuf/protobuf.h"
-
-/* What clients ask for before anything else: version, health, discovery, OpenAPI. The documents are
- * made once, and again when a CustomResourceDefinition changes. */
 
 static json_t *
 version_document(const ServeApi *self)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* /kvolsim/v1/: what no cluster has: its clock, and why things are as they are (docs/serve.md). */
 #include <string.h>
 
 #include "api-private.h"
@@ -7,8 +8,6 @@
 #include "run/results/attribution.h"
 #include "run/results/snapshot.h"
 #include "run/teach/sequence.h"
-
-/* /kvolsim/v1/: what no cluster has: its clock, and why things are as they are (docs/serve.md). */
 
 /* ---- The clock ---- */
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* GET of an object or a list: at the present instant, without virtual latency. Reading changes
+ * nothing in the run. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -10,9 +12,6 @@
 #include "run/results/snapshot.h"
 #include "serve/api/protobuf/protobuf.h"
 #include "table.h"
-
-/* GET of an object or a list: at the present instant, without virtual latency. Reading changes
- * nothing in the run. */
 
 /* ---- Selectors ---- */
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Kinds that are only asked for: may I, who am I. Whoever reaches a served cluster may do all. */
 #include <string.h>
 
 #include "api-private.h"
 #include "made/made.h"
 #include "models/api/fields.h"
 #include "table.h"
-
-/* Kinds that are only asked for: may I, who am I. Whoever reaches a served cluster may do all. */
 
 static json_t *
 answer_rules(const Target *target, json_t *review)

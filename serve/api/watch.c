@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A watch reads the log of its resource at its own pace. Whoever falls behind the log is told 410
+ * and is rid of; nothing is kept for it. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -9,9 +11,6 @@
 #include "serve/api/protobuf/protobuf.h"
 #include "table.h"
 #include "watch-start.h"
-
-/* A watch reads the log of its resource at its own pace. Whoever falls behind the log is told 410
- * and is rid of; nothing is kept for it. */
 
 /* About how many bytes a watch sends at a time, and objects and changes it looks at: other requests
  * come in between. */

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* POST, PUT and PATCH. What is refused without a look at the run is refused at once. All else is a
+ * request to the run's API server, which asks at its commit, when no other write can come between:
+ * the body is applied to the stored version, completed, checked and stored. A dry run is the same,
+ * at this instant, without storing. */
 #include "write-private.h"
 
 #include <string.h>
@@ -10,11 +14,6 @@
 #include "serve/api/apply/defaults.h"
 #include "serve/api/openapi/custom.h"
 #include "versions.h"
-
-/* POST, PUT and PATCH. What is refused without a look at the run is refused at once. All else is a
- * request to the run's API server, which asks at its commit, when no other write can come between:
- * the body is applied to the stored version, completed, checked and stored. A dry run is the same,
- * at this instant, without storing. */
 
 void
 write_free(Write *self)

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The walk over an object with its type: constraints of fields, then the rows of the tables. Status
+ * is not looked at: only components write it. */
 #include "checks-private.h"
 
 #include <stdarg.h>
@@ -6,9 +8,6 @@
 
 #include "models/api/checks/checks-test.h"
 #include "models/api/schema/strict-fields.h"
-
-/* The walk over an object with its type: constraints of fields, then the rows of the tables. Status
- * is not looked at: only components write it. */
 
 #define RELEASE_OF_TEXTS 32
 /* Only the schemas of custom resources go deeper. */

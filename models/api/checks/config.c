@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* ConfigMaps, Secrets, roles, autoscalers and other objects that only people write. */
 #include "checks-private.h"
 
 #include <string.h>
 
 #include "models/api/schema/strict-fields.h"
-
-/* ConfigMaps, Secrets, roles, autoscalers and other objects that only people write. */
 
 #define DATA_BYTES_MAX 1048576 /* core.MaxSecretSize */
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Containers: validateContainerCommon() and what it calls. */
 #include "checks-private.h"
 
 #include <string.h>
-
-/* Containers: validateContainerCommon() and what it calls. */
 
 /* ---- Unions: one of several members ---- */
 

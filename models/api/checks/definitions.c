@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* CustomResourceDefinitions and webhooks: what extends the API. */
 #include "checks-private.h"
 
 #include <string.h>
-
-/* CustomResourceDefinitions and webhooks: what extends the API. */
 
 static void
 check_definition_name(Check *check, const json_t *definition)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The formats of texts, after apimachinery's util/validation. A function returns the fault of a
+ * text in Kubernetes' words, or NULL. */
 #include "checks-private.h"
 
 #include <string.h>
-
-/* The formats of texts, after apimachinery's util/validation. A function returns the fault of a
- * text in Kubernetes' words, or NULL. */
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyz"
 #define CAPITALS "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Metadata of all kinds: objectmeta.go of apimachinery, and what each kind asks of its name. */
 #include "checks-private.h"
 
 #include <string.h>
-
-/* Metadata of all kinds: objectmeta.go of apimachinery, and what each kind asks of its name. */
 
 #define ANNOTATIONS_BYTES_MAX 262144 /* 256 KiB */
 

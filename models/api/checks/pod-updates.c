@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* ValidatePodUpdate() and those of the subresources: which fields of a pod may change. */
 #include "checks-private.h"
 
 #include <string.h>
@@ -6,8 +7,6 @@
 #include "models/api/pod-resources.h"
 
 #define MIRROR_ANNOTATION "kubernetes.io/config.mirror" /* the kubelet made it of a file */
-
-/* ValidatePodUpdate() and those of the subresources: which fields of a pod may change. */
 
 #define MAY_CHANGE                                                                                 \
     "pod updates may not change fields other than "                                                \

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Pods and their templates: ValidatePodSpec(), ValidatePodCreate(). */
 #include "checks-private.h"
 
 #include <string.h>
-
-/* Pods and their templates: ValidatePodSpec(), ValidatePodCreate(). */
 
 /* ---- Containers beside each other ---- */
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Services, their endpoints, Ingresses and NetworkPolicies. */
 #include "checks-private.h"
 
 #include <arpa/inet.h>
 #include <string.h>
-
-/* Services, their endpoints, Ingresses and NetworkPolicies. */
 
 static gboolean
 is_type(const json_t *spec, const char *type)

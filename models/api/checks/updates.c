@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "checks-private.h"
-
-#include <string.h>
-
 /* What an update may not change: Validate...Update() of each kind. A single field that may never
  * change is "+immutable" in kubernetes.types; pods are in pod-updates.c. The rules on storage,
  * which components keep too, are in models/apiserver. */
+#include "checks-private.h"
+
+#include <string.h>
 
 static gboolean
 is_changed(const Check *check, const char *path)

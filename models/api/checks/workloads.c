@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Controllers of pods and their selectors. What concerns the fields that models read is in the
+ * parsers of models/api/workloads. */
 #include "checks-private.h"
 
 #include <string.h>
-
-/* Controllers of pods and their selectors. What concerns the fields that models read is in the
- * parsers of models/api/workloads. */
 
 /* ---- Selectors ---- */
 

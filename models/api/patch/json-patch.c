@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <string.h>
-
-#include "patch-private.h"
-
 /* RFC 6902 with the liberties of the library that the API server uses (evanphx/json-patch v4.12.0,
  * patch.go): negative indexes count from the end of a list, replace adds a member that is not
  * there, test finds null where nothing is. */
+#include <string.h>
+
+#include "patch-private.h"
 
 /* AccumulatedCopySizeLimit: the API server sets it to the longest body, 3 MiB (k8s.io/apiserver's
  * server/config.go). */

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* mergeMap() and mergeSlice() of k8s.io/apimachinery's strategicpatch/patch.go, for the server's
+ * side: lists beside a list ($deleteFromPrimitiveList) are obeyed, and nulls of the patch remove.
+ */
 #include <string.h>
 
 #include "patch-private.h"
 #include "sim/strings.h"
-
-/* mergeMap() and mergeSlice() of k8s.io/apimachinery's strategicpatch/patch.go, for the server's
- * side: lists beside a list ($deleteFromPrimitiveList) are obeyed, and nulls of the patch remove.
- */
 
 #define DIRECTIVE "$patch"
 #define DELETE_FROM "$deleteFromPrimitiveList"

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What objects use of a quota's resources, and whether its scopes cover them: the evaluators in
+ * Kubernetes' pkg/quota/v1/evaluator/core, and the one that only counts objects. */
 #include "quota.h"
 
 #include <string.h>
 
 #include "models/api/fields.h"
 #include "models/api/pod-resources.h"
-
-/* What objects use of a quota's resources, and whether its scopes cover them: the evaluators in
- * Kubernetes' pkg/quota/v1/evaluator/core, and the one that only counts objects. */
 
 #define OF_CLASS ".storageclass.storage.k8s.io/"
 #define CLAIMS "persistentvolumeclaims"

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Kubernetes' pkg/controller/job/pod_failure_policy.go; validation as in
+ * pkg/apis/batch/validation/validation.go. */
 #include "job-policy.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "workload-private.h"
-
-/* Kubernetes' pkg/controller/job/pod_failure_policy.go; validation as in
- * pkg/apis/batch/validation/validation.go. */
 
 /* maxPodFailurePolicyRules, maxJobSuccessPolicyRule, maxPodFailurePolicyOnPodConditionsPatterns */
 #define ITEMS_MAX 20

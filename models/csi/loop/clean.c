@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* outside the model: the loop driver works on the real machine */
-/* Cleans up after a process, by its ledger. Nothing is taken back unless the ledger has it. */
+/* Cleans up after a process that was killed, by the ledger it left. Nothing is taken back unless
+ * the ledger names it. Order: mounts, devices, files, folders, each kind last first, because a
+ * device cannot go before its mounts. A file whose device could not be freed stays: without it
+ * nobody would find the device. */
 #include "loop-private.h"
 
 #include <sys/stat.h>

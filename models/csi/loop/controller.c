@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* outside the model: the loop driver works on the real machine */
+/* The controller's calls of the loop driver: files as volumes and snapshots, loop devices as
+ * attachments. Room is reserved before a file is made. The record of a volume is written last, so a
+ * file without a record belongs to a call that did not finish. All nodes are this machine and share
+ * one device. */
 #include "loop-private.h"
 
 #include <string.h>

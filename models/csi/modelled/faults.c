@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "modelled-private.h"
-
 /* A driver that hangs, is slow or is away; a back end that loses or keeps volumes. */
+#include "modelled-private.h"
 
 #define REFUSED_AFTER (1 * SIM_MS) /* the answer of a socket without a listener */
 

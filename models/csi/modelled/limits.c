@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Limits that a back end puts on calls: a rate (token bucket), calls at once (station), changes of
+ * one volume in a time (CSI-85), each for the driver or for each node. A call takes limit after
+ * limit in the order of the scenario and holds what it has while it waits for the next. New limits
+ * may come into force meanwhile; calls under way stay with theirs. */
 #include "modelled-private.h"
 #include "sim/station.h"
 #include "sim/token-bucket.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Makes a driver that only takes time, checks its options, and changes them during a run. The life
+ * of a call is in call.c, the back end's volumes are in volumes.c and state.h. Streams of random
+ * numbers are made once, one for each purpose, so that a new option does not move the draws of the
+ * others. */
 #include "modelled-private.h"
 #include "models/csi/modelled/modelled-test.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "plugins.h"
-
 /* InterPodAffinity: pods that want, or do not want, to share a domain with others. Pods on nodes
  * are never walked: their terms are known by kind and counted by domain (pod-counts.h). */
+#include "plugins.h"
 
 /* VF-73: hardPodAffinityWeight, of others' required affinity to this pod. */
 #define HARD_POD_AFFINITY_WEIGHT 1

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "plugins.h"
-
 /* Plugins that look at a node's own spec, labels and taints: NodeUnschedulable, NodeName,
  * TaintToleration, NodeAffinity. */
+#include "plugins.h"
 
 static gboolean
 pod_tolerates_unschedulable(const Pod *pod)

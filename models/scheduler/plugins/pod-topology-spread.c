@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* PodTopologySpread: the pod's own constraints; else, if Services choose it or a StatefulSet or
+ * ReplicaSet owns it, two soft ones (VF-61, VF-62). */
 #include "models/api/workload.h"
 #include "plugins.h"
 #include "sim/portable-math.h"
-
-/* PodTopologySpread: the pod's own constraints; else, if Services choose it or a StatefulSet or
- * ReplicaSet owns it, two soft ones (VF-61, VF-62). */
 
 static void
 add_constraint(Cycle *cycle,

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/volume/matching.h"
-#include "plugins.h"
-
-#include <string.h>
-
 /* VolumeBinding: can the pod's claims be met on a node? Bound claims by their volume's node
  * affinity; late-binding claims by a volume that fits, or by making one. Reserve and PreBind are in
  * binding.c and attempt.c. The names are in claim.h: VB-3 selected node, VB-4 bound by the
  * controller, VB-5 binding completed, VB-6 no provisioner, VB-7 a class in an annotation. */
+#include "models/volume/matching.h"
+#include "plugins.h"
+
+#include <string.h>
 
 /* Why a node does not do (VB-21: in this order). */
 typedef enum {

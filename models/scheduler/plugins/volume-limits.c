@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* NodeVolumeLimits: how many volumes of a driver a node takes. The volumes of an in-tree plugin
+ * count apart, by the plugin's name; on a node that migrates them they count as its driver's
+ * (VF-94). */
 #include "plugins.h"
 
 #include "models/scheduler/in-tree-limits.h"
 
 #include <string.h>
-
-/* NodeVolumeLimits: how many volumes of a driver a node takes. The volumes of an in-tree plugin
- * count apart, by the plugin's name; on a node that migrates them they count as its driver's
- * (VF-94). */
 
 /* VF-93: in 1.35 every driver with a CSIDriver, later only with preventPodSchedulingIfMissing. */
 static gboolean

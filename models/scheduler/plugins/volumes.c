@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* VolumeRestrictions and VolumeZone. */
 #include "plugins.h"
 
 #include "models/scheduler/disks.h"
 
 #include <string.h>
-
-/* VolumeRestrictions and VolumeZone. */
 
 /* ---- VolumeRestrictions: a ReadWriteOncePod claim has one pod, anywhere; some disks that pods
  * name themselves have one pod on a node ---- */

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The calls of FlexVolume's executables: which arguments a call has, how an answer is read, what
+ * happens if the executable does not support it, and which calls an operation consists of when a
+ * path is or is not mounted. Tables and pure functions, after pkg/volume/flexvolume. */
 #include "flex.h"
 
 #include <string.h>

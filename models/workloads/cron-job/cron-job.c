@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* pkg/controller/cronjob/cronjob_controllerv2.go: a sync removes old Jobs, brings the list of
+ * active ones up to date, makes the Job that is due, and writes the status once, at its end. */
 #include "models/workloads/cron-job/cron-job.h"
 
 #include <string.h>
@@ -10,9 +12,6 @@
 #include "models/plan/plan.h"
 #include "models/workloads/cron-job/due.h"
 #include "models/workloads/pods.h"
-
-/* pkg/controller/cronjob/cronjob_controllerv2.go: a sync removes old Jobs, brings the list of
- * active ones up to date, makes the Job that is due, and writes the status once, at its end. */
 
 #define SCHEDULED_TIMESTAMP "batch.kubernetes.io/cronjob-scheduled-timestamp"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/workloads/daemon-set/private.h"
-
 /* Pods on nodes: finds the missing ones and the surplus. manage() of daemon_controller.go. */
+#include "models/workloads/daemon-set/private.h"
 
 enum {
     GOING = 1 << 0,

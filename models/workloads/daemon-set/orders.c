@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/workloads/daemon-set/private.h"
-
 /* Pods that a sync makes and deletes: syncNodes() of daemon_controller.go. */
+#include "models/workloads/daemon-set/private.h"
 
 #define BURST_MAX                                                                                  \
     250 /* DS-10: BurstReplicas of daemon_controller.go: creations, and again deletions */

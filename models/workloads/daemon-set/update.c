@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/workloads/daemon-set/private.h"
-
 /* Updates after a change of the template: which old pods go, and which new pods come beside them.
  * update.go. */
+#include "models/workloads/daemon-set/private.h"
 
 static void
 decide_end(const void *data, Plan *plan)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/workloads/deployment/private.h"
-
 /* Finds, makes or updates the ReplicaSet of a Deployment's template: getNewReplicaSet() of sync.go.
  * */
+#include "models/workloads/deployment/private.h"
 
 static void
 take_new_set(DeploymentSync *sync, const Object *set)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/workloads/deployment/private.h"
-
 /* From the old ReplicaSets to the new one: rolling.go, recreate.go. */
+#include "models/workloads/deployment/private.h"
 
 /* Deletes empty old sets beyond revisionHistoryLimit, the lowest revisions first. */
 static void

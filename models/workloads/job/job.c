@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The Job controller's handlers and state. Pods that no Job counts any more lose their finalizer
+ * here (WL-84). */
 #include "models/workloads/job/private.h"
 
 #include "models/cluster/kube-controller-manager.h"
-
-/* The Job controller's handlers and state. Pods that no Job counts any more lose their finalizer
- * here (WL-84). */
 
 /* WL-85 */
 #define RATE_LIMIT                                                                                 \

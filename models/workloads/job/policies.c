@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/workloads/job/private.h"
-
 /* The meaning of single failures and successes of a Job's pods: per index (JOB-1), by
  * podFailurePolicy (JOB-2) and by successPolicy (JOB-3). indexed_job_utils.go,
  * pod_failure_policy.go and success_policy.go. All functions are pure. */
+#include "models/workloads/job/private.h"
 
 static int32_t
 count_in_annotation(const Pod *pod, const char *annotation)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/workloads/job/private.h"
-
 /* The state of a Job: its pods, its failures and successes, and whether it ends. The functions
  * write into the sync only. The first half of syncJob() in job_controller.go. */
+#include "models/workloads/job/private.h"
 
 gboolean
 job_pod_has_failed(const Job *job, const Pod *pod)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Makes and deletes pods in one sync of a Job: the second half of syncJob(), and manageJob(), of
+ * job_controller.go. */
 #include "models/workloads/job/private.h"
 
 #include "models/cluster/cluster.h"
 #include "models/workloads/pod-ranks.h"
-
-/* Makes and deletes pods in one sync of a Job: the second half of syncJob(), and manageJob(), of
- * job_controller.go. */
 
 #define BURST_MAX 500                  /* WL-82: MaxPodCreateDeletePerSync */
 #define BACKOFF_MIN (10 * SIM_SECOND)  /* WL-83: DefaultJobPodFailureBackOff */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/workloads/job/private.h"
-
 /* Counts a Job's pods: each finished pod is named in the status, loses its finalizer, and is
  * counted, in this order, so that no pod is lost or counted twice (WL-84). Then the Job may end.
  * trackJobStatusAndRemoveFinalizers() of job_controller.go. */
+#include "models/workloads/job/private.h"
 
 #define UNCOUNTED_MAX 500 /* WL-84: MaxUncountedPods */
 

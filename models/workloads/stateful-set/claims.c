@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The owners of a StatefulSet's claim (WL-60): the claim lives as long as the set, or as long as
+ * the pod that the set no longer wants. */
 #include "models/api/manifest.h"
 #include "models/workloads/stateful-set/private.h"
 #include "models/workloads/stateful-set/stateful-set-test.h"
-
-/* The owners of a StatefulSet's claim (WL-60): the claim lives as long as the set, or as long as
- * the pod that the set no longer wants. */
 
 enum {
     KNOWN = 1 << 0,

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One pod of a StatefulSet and its claims: creation, update, deletion (WL-43..45, WL-60, WL-67). */
 #include "models/cluster/cluster.h"
 #include "models/workloads/stateful-set/private.h"
 #include "models/workloads/stateful-set/stateful-set-test.h"
-
-/* One pod of a StatefulSet and its claims: creation, update, deletion (WL-43..45, WL-60, WL-67). */
 
 /* retry.DefaultBackoff of client-go: four tries, the first wait 10 ms, each five times longer, with
  * up to a tenth more. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/workloads/stateful-set/private.h"
-
 /* Which pods a sync of a StatefulSet makes, deletes and replaces (WL-40, steps 5 to 9). */
+#include "models/workloads/stateful-set/private.h"
 
 #define BATCH_MAX 500 /* WL-5 */
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The flags of one container, and those of the control plane. */
 #include <stdio.h>
 #include <string.h>
 
 #include "flags-private.h"
 #include "models/api/fields.h"
 #include "models/api/release.h"
-
-/* The flags of one container, and those of the control plane. */
 
 /* Defaults of other releases of the sidecars than the simulated ones (their CHANGELOG files): the
  * release that turned the flag or gate on. */

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The sidecars of each driver: which workload is whose, and what its containers say. */
 #include <string.h>
 
 #include "flags-private.h"
 #include "models/api/fields.h"
 #include "run/scenario/driver-workloads.h"
-
-/* The sidecars of each driver: which workload is whose, and what its containers say. */
 
 /* A Deployment, StatefulSet or DaemonSet, or a pod whose controller is not in the dump. */
 typedef struct {

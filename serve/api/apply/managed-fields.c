@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* k8s.io/apimachinery's managedfields/internal/ (a chain of managers), and merge/update.go of
+ * structured-merge-diff. All versions of a kind have the same fields here, so nothing is converted.
+ */
 #include "managed-fields.h"
 
 #include <string.h>
@@ -7,10 +10,6 @@
 #include "models/api/fields.h"
 #include "models/api/patch/patch.h"
 #include "typed.h"
-
-/* k8s.io/apimachinery's managedfields/internal/ (a chain of managers), and merge/update.go of
- * structured-merge-diff. All versions of a kind have the same fields here, so nothing is converted.
- */
 
 #define LAST_APPLIED "kubectl.kubernetes.io/last-applied-configuration"
 

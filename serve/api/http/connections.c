@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* libsoup tells neither of a client that goes while its answer is made or streamed, nor does
+ * libsoup 3.2 close each socket whose client has gone. So one epoll descriptor has all sockets,
+ * edge by edge, and wakes the main loop for those alone that hang up: thousands of silent watchers
+ * cost nothing. */
 #include "connections.h"
 
 #include <glib-unix.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-/* libsoup tells neither of a client that goes while its answer is made or streamed, nor does
- * libsoup 3.2 close each socket whose client has gone. So one epoll descriptor has all sockets,
- * edge by edge, and wakes the main loop for those alone that hang up: thousands of silent watchers
- * cost nothing. */
 
 #define SWEEP_S 5
 #define EVENTS_PER_WAIT 64

@@ -1,10 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <string.h>
-
-#include "made.h"
-#include "models/api/fields.h"
-#include "serve/api/store-private.h"
-
 /* Endpoints and EndpointSlices of Services with selectors (pkg/controller/endpoint, endpointslice):
  * nothing in a run reads them, so they are made from the moment a client asks for them, and follow
  * the logs of pods and Services from then on. They are stored as other plain objects are: watches
@@ -13,6 +7,11 @@
  * The keeper knows of each pod only what endpoints tell, so a change costs a look at the Services
  * of its namespace, and one at the pods there for each Service that selects it. While nobody
  * watches endpoints, changes wait in the logs for the next client that asks. */
+#include <string.h>
+
+#include "made.h"
+#include "models/api/fields.h"
+#include "serve/api/store-private.h"
 
 #define SLICE_MAX 100      /* --max-endpoints-per-slice of kube-controller-manager */
 #define ENDPOINTS_MAX 1000 /* maxCapacity of pkg/controller/endpoint */

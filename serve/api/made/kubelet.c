@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The kubelet's own server, behind /api/v1/nodes/NAME/proxy/: health, pods, metrics and the summary
+ * of usage (k8s.io/kubelet/pkg/apis/stats/v1alpha1). */
 #include <inttypes.h>
 #include <string.h>
 
@@ -6,9 +8,6 @@
 #include "models/api/field.h"
 #include "models/api/fields.h"
 #include "run/results/snapshot.h"
-
-/* The kubelet's own server, behind /api/v1/nodes/NAME/proxy/: health, pods, metrics and the summary
- * of usage (k8s.io/kubelet/pkg/apis/stats/v1alpha1). */
 
 #define GI (INT64_C(1024) * 1024 * 1024)
 

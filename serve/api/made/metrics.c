@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* NodeMetrics and PodMetrics, as metrics-server has them: of nodes that are Ready and of pods that
+ * run. Each has the name of its node or pod. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "made.h"
 #include "models/api/fields.h"
-
-/* NodeMetrics and PodMetrics, as metrics-server has them: of nodes that are Ready and of pods that
- * run. Each has the name of its node or pod. */
 
 #define WINDOW "15s"
 

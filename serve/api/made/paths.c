@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Documents of the server itself. */
 #include <string.h>
 
 #include "made.h"
 #include "run/world/telemetry.h"
 #include "serve/api/openapi/openapi.h"
-
-/* Documents of the server itself. */
 
 /* ---- Metrics ---- */
 

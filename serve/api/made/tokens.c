@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Tokens of ServiceAccounts. They look as a real server's, and a TokenReview knows them; nobody has
+ * a key that would verify them, because this server has no secret: whoever reaches it may do all.
+ */
 #include <string.h>
 
 #include "made.h"
 #include "models/api/field.h"
 #include "models/api/fields.h"
 #include "run/results/snapshot.h"
-
-/* Tokens of ServiceAccounts. They look as a real server's, and a TokenReview knows them; nobody has
- * a key that would verify them, because this server has no secret: whoever reaches it may do all.
- */
 
 #define ISSUER "https://kubernetes.default.svc.cluster.local"
 #define HEADER "{\"alg\":\"RS256\",\"kid\":\"kvolsim\"}"

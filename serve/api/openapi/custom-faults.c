@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the schema of a custom resource says against an object, in the words of kube-openapi's
+ * validation, as the API server tells them. CEL rules are not looked at. */
 #include <math.h>
 #include <string.h>
 
 #include "custom.h"
-
-/* What the schema of a custom resource says against an object, in the words of kube-openapi's
- * validation, as the API server tells them. CEL rules are not looked at. */
 
 static const char *
 type_word(const json_t *value)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What `kubectl explain` tells of kinds and fields, in words of our own. */
 #include "openapi-types.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* What `kubectl explain` tells of kinds and fields, in words of our own. */
 
 typedef struct {
     const char *key; /* "Pod", "Pod.spec"; "*.kind": of every type */

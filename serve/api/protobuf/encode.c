@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Messages grow at the end of one array. A message within another is written to an array of its own
+ * first, since its length stands before it. Fields stand in the order of the types' table: readers
+ * take any order. */
 #include <string.h>
 
 #include "models/api/field.h"
 #include "protobuf.h"
-
-/* Messages grow at the end of one array. A message within another is written to an array of its own
- * first, since its length stands before it. Fields stand in the order of the types' table: readers
- * take any order. */
 
 enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2 };
 

@@ -6,8 +6,8 @@
 #include "cli/common/loop-folder.h"
 #include "cli/common/progress.h"
 #include "commands.h"
-#include "run/measure/calibration.h"
 #include "run/measure/fit.h"
+#include "run/measure/real-devices.h"
 
 #define MEDIAN_APART 0.1 /* the same tolerances as the defaults of validate */
 #define KS_APART 0.15

@@ -5,8 +5,12 @@
 #include "cli/common/cli.h"
 #include "cli/common/paint.h"
 #include "commands.h"
+#include "config.h"
 #include "run/files/printable.h"
 #include "run/results/results.h"
+
+#ifdef WITH_STUDY
+
 #include "run/study/sweep.h"
 
 /* Checks the scenario of every point, too. Returns: whether the file is sound */
@@ -17,6 +21,13 @@ check_sweep(const char *file, const ScenarioOptions *options, GPtrArray **faults
 
     return sweep != NULL;
 }
+
+#else /* a sweep is then a scenario of an unknown kind */
+
+#define sweep_is_in_file(file) FALSE
+#define check_sweep(file, options, faults) FALSE
+
+#endif
 
 /* @last: the scenario checked before, which is freed first */
 static gboolean

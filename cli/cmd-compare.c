@@ -6,7 +6,6 @@
 #include "commands.h"
 #include "run/results/compare.h"
 #include "run/scenario/scenario.h"
-#include "run/teach/releases.h"
 
 static ExitCode
 cmd_compare_compare(char **folders, gboolean is_json)
@@ -25,6 +24,10 @@ cmd_compare_compare(char **folders, gboolean is_json)
     }
     return EXIT_DONE;
 }
+
+#ifdef WITH_TEACH
+
+#include "run/teach/releases.h"
 
 /* "1.22,1.28" */
 static gboolean
@@ -66,6 +69,18 @@ compare_releases(const char *file, const char *releases, char *const *set, gbool
     }
     return EXIT_DONE;
 }
+
+#else
+
+static ExitCode
+compare_releases(const char *file, const char *releases, char *const *set, gboolean is_json)
+{
+    (void)file, (void)releases, (void)set, (void)is_json;
+    cli_error("compare: --releases: this program was built without it: --without-teach");
+    return EXIT_NOT_PERMITTED;
+}
+
+#endif
 
 int
 cmd_compare(int argc, char **argv)

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "config.h"
-
 #include "cli/common/cli.h"
 #include "commands.h"
-
-#ifdef WITH_CSI
 
 #include <gio/gio.h>
 #include <glib-unix.h>
@@ -385,18 +381,3 @@ cmd_csi(int argc, char **argv)
     cli_free_values(entries);
     return code;
 }
-
-#else
-
-int
-cmd_csi(int argc, char **argv)
-{
-    (void)argc;
-    (void)argv;
-    cli_error("csi: this program was built without it: --without-csi, or a library was missing "
-              "(on Debian: apt-get install libgrpc-dev libprotobuf-c-dev protobuf-c-compiler, then "
-              "configure and make again)");
-    return EXIT_NOT_PERMITTED;
-}
-
-#endif

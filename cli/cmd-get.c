@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kvolsim get, describe and events: kubectl's commands at an instant of a run. */
 #include <stdio.h>
 #include <string.h>
 
@@ -6,8 +7,6 @@
 #include "commands.h"
 #include "run/kubectl/kubectl.h"
 #include "run/results/snapshot.h"
-
-/* kvolsim get, describe and events: kubectl's commands at an instant of a run. */
 
 typedef int (*KubectlCommand)(const KubectlRequest *self, char **args);
 

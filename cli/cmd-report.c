@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One page that needs nothing else: style, script, pictures and the objects' times are in it. Its
+ * Content-Security-Policy forbids the browser to fetch anything.
+ *
+ * report/report.html has the page with a name in double braces for each part that is filled in.
+ * report.css gives the text, axes and grid of gnuplot's pictures the colours of the page, light or
+ * dark; the colours of the data are the same in both. report.js shows the objects at the time of
+ * the slider: a square for each, whose colour is the last point that the object has reached. */
 #include <gio/gio.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,14 +16,6 @@
 #include "run/files/csv.h"
 #include "run/results/result-folder.h"
 #include "run/results/results.h"
-
-/* One page that needs nothing else: style, script, pictures and the objects' times are in it. Its
- * Content-Security-Policy forbids the browser to fetch anything.
- *
- * report/report.html has the page with a name in double braces for each part that is filled in.
- * report.css gives the text, axes and grid of gnuplot's pictures the colours of the page, light or
- * dark; the colours of the data are the same in both. report.js shows the objects at the time of
- * the slider: a square for each, whose colour is the last point that the object has reached. */
 
 /* clang-format off */
 static const struct {

@@ -5,17 +5,22 @@
 #include "cli/common/cli.h"
 #include "commands.h"
 #include "run/files/list.h"
-#include "run/import/replay/replay.h"
 #include "run/measure/calibration.h"
 #include "run/results/attribution.h"
 #include "run/results/availability.h"
 #include "run/results/event-list.h"
 #include "run/results/plot-data.h"
 #include "run/results/results.h"
+#include "run/world/call-log.h"
+
+#ifdef WITH_IMPORT
+#include "run/import/replay/replay.h"
+#endif
+#ifdef WITH_STUDY
 #include "run/study/sweep.h"
 #include "run/study/tune.h"
 #include "run/study/whatif.h"
-#include "run/world/call-log.h"
+#endif
 
 /* Each kind of files that users write, and its descriptions. */
 static const struct {
@@ -24,16 +29,28 @@ static const struct {
     char *(*reference)(void); /* (owned) */
 } kinds[] = {
     {"scenario", scenario_schema, scenario_reference},
+#ifdef WITH_STUDY
     {"sweep",    sweep_schema,    sweep_reference   },
+#endif
 };
 
 /* Result files of rows or lines. The schemas of all result files are in schemas/. */
 static const ResultTable *const tables[] = {
-    &objects_table,         &milestones_table, &events_table,        &availability_table,
-    &attribution_table,     &chains_table,     &requests_table,      &availability_over_time_table,
-    &waits_table,           &over_time_table,  &node_volumes_table,  &client_rates_table,
-    &whatif_table,          &tune_table,       &replay_stages_table, &replay_objects_table,
-    &replay_requests_table, &journal_table,    &calibration_table,   &event_list_table,
+    &objects_table,         &milestones_table,
+    &events_table,          &availability_table,
+    &attribution_table,     &chains_table,
+    &requests_table,        &availability_over_time_table,
+    &waits_table,           &over_time_table,
+    &node_volumes_table,    &client_rates_table,
+    &journal_table,         &calibration_table,
+    &event_list_table,
+#ifdef WITH_STUDY
+    &whatif_table,          &tune_table,
+#endif
+#ifdef WITH_IMPORT
+    &replay_stages_table,   &replay_objects_table,
+    &replay_requests_table,
+#endif
 };
 
 #define SUFFIX ".schema.json"

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "config.h"
-
 #include "commands.h"
 #include "serve.h"
-
-#ifdef WITH_SERVE
 
 #include <glib-unix.h>
 #include <signal.h>
@@ -535,27 +531,3 @@ cmd_serve(int argc, char **argv)
     cli_free_values(entries);
     return code;
 }
-
-#else
-
-ExitCode
-serve_task(const ServeTask *task, GString *report, gboolean *is_solved)
-{
-    (void)task;
-    (void)report;
-    *is_solved = FALSE;
-    return (ExitCode)cmd_serve(0, NULL);
-}
-
-int
-cmd_serve(int argc, char **argv)
-{
-    (void)argc;
-    (void)argv;
-    cli_error(
-        "serve: this program was built without it: --without-serve, or libsoup-3.0 was missing "
-        "(on Debian: apt-get install libsoup-3.0-dev, then configure and make again)");
-    return EXIT_NOT_PERMITTED;
-}
-
-#endif

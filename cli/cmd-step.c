@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kvolsim step: a stepper at a prompt, or with commands from a pipe. At a terminal readline gets
+ * one character at a time. In between, poll() waits for characters and signals together, so that a
+ * signal never interrupts anything. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -16,10 +19,6 @@
 #include "cli/common/paint.h"
 #include "commands.h"
 #include "run/teach/stepper.h"
-
-/* kvolsim step: a stepper at a prompt, or with commands from a pipe. At a terminal readline gets
- * one character at a time. In between, poll() waits for characters and signals together, so that a
- * signal never interrupts anything. */
 
 #define HISTORY_MAX 500
 

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kvolsim teach: lists the lessons, gives one, checks the solution of a task. The learner's results
+ * are kept in a file. If it cannot be read or written, they are not kept; lessons work all the
+ * same. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +15,6 @@
 #include "run/teach/course.h"
 #include "run/teach/lesson.h"
 #include "serve.h"
-
-/* kvolsim teach: lists the lessons, gives one, checks the solution of a task. The learner's results
- * are kept in a file. If it cannot be read or written, they are not kept; lessons work all the
- * same. */
 
 #define TEXT_WIDTH 100
 #define TRIES 2 /* for a question, before the answer is printed */

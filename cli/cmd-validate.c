@@ -10,6 +10,7 @@
 #include "cli/common/progress.h"
 #include "commands.h"
 #include "models/csi/loop/loop-driver.h"
+#include "run/measure/real-devices.h"
 #include "run/measure/validation.h"
 #include "run/results/results.h"
 #include "sim/append.h"

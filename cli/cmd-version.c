@@ -10,12 +10,12 @@
 #ifdef WITH_SERVE
 #define HAS_SERVE "yes"
 #else
-#define HAS_SERVE "no: built without libsoup"
+#define HAS_SERVE "no"
 #endif
 #ifdef WITH_CSI
 #define HAS_CSI "yes"
 #else
-#define HAS_CSI "no: built without libgrpc"
+#define HAS_CSI "no"
 #endif
 
 int
@@ -35,5 +35,7 @@ cmd_version(int argc, char **argv)
     if (build)
         printf("compiler:   %s\noptions:    %s\nlibraries:  %s\nserve:      %s\ncsi:        %s\n",
                BUILD_COMPILER, BUILD_OPTIONS, BUILD_LIBRARIES, HAS_SERVE, HAS_CSI);
+    if (build && LEFT_OUT[0] != '\0')
+        printf("left out:  %s\n", LEFT_OUT);
     return EXIT_DONE;
 }

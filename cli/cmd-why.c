@@ -6,13 +6,17 @@
 #include "cli/common/look.h"
 #include "cli/common/paint.h"
 #include "commands.h"
-#include "run/teach/narrator.h"
+#include "config.h"
 #include "run/why/why.h"
 
 /* The run goes on for so long, to find what happens next. */
 #define FUTURE (10 * SIM_MINUTE)
 
 #define N_(text) text /* for translators: po/ */
+
+#ifdef WITH_TEACH
+
+#include "run/teach/narrator.h"
 
 static const char *words(Translation translate, const char *english) G_GNUC_FORMAT(2);
 
@@ -47,6 +51,8 @@ print_next(Look *look, const Narrator *narrator, const Why *why, Translation tra
                sim_time_format(at / SIM_MS * SIM_MS, at_text),
                sim_time_format((at - now) / SIM_MS * SIM_MS, in_text));
 }
+
+#endif
 
 typedef struct {
     LookOptions look;
@@ -94,7 +100,9 @@ cmd_why_answer(const Options *options,
                const char *object)
 {
     g_autoptr(Look) look = look_open(&options->look, file);
+#ifdef WITH_TEACH
     g_autoptr(Narrator) narrator = look != NULL ? narrator_new(look->run) : NULL;
+#endif
     g_autoptr(WhyCalls) calls = look != NULL ? why_calls_new(look->run) : NULL;
 
     if (look == NULL || !look_advance(look, "--at", options->look.at))
@@ -115,7 +123,9 @@ cmd_why_answer(const Options *options,
     g_autoptr(GString) text = g_string_new(NULL);
     why_tell(&view, why, text);
     plain_print(stdout, text->str);
+#ifdef WITH_TEACH
     print_next(look, narrator, why, translate);
+#endif
     return EXIT_DONE;
 }
 

@@ -8,9 +8,10 @@
 
 typedef struct {
     const char *name;
-    int (*run)(int argc, char **argv);
     const char *arguments; /* for the usage line */
     const char *summary;
+    int (*run)(int argc, char **argv); /* NULL: it is not built */
+    const char *why_not;
 } Command;
 
 /* Loading the libraries of networks, devices, prompts and built-in files (gRPC, libsoup, libmount,
@@ -20,36 +21,36 @@ typedef struct {
 
 /* clang-format off */
 static const Command commands[] = {
-    {"run",        cmd_run,        "SCENARIO",         "Run a scenario and print how long things took"},
-    {"check",      cmd_check,      "FILE…",            "Check scenario, sweep and manifest files without running them"},
-    {"sweep",      cmd_sweep,      "FILE",             "Run a parameter study: every combination, many times"},
-    {"merge",      cmd_merge,      "DB…",              "Merge the result files of a sweep's shards"},
-    {"export",     cmd_export,     "DB",               "Print the results of a sweep as CSV"},
-    {"whatif",     cmd_whatif,     "SCENARIO",         "Find the flag or limit that moves the start of pods most"},
-    {"tune",       cmd_tune,       "SCENARIO",         "Find the smallest flags that meet the scenario's slo"},
-    {"compare",    cmd_compare,    "RUN RUN…",         "Show runs side by side, object by object"},
-    {"replay",     SLOW_TO_LOAD,   "FOLDER|JOURNAL",   "Compare a real cluster's recording with simulations"},
-    {"calibrate",  SLOW_TO_LOAD,   "",                 "Measure this machine's loop devices and fit a profile"},
-    {"fit",        cmd_fit,        "FILE",             "Fit a profile to histograms or samples of a cluster"},
-    {"profiles",   cmd_profiles,   "[show NAME]",      "List latency profiles of storage back ends, or explain one"},
-    {"validate",   SLOW_TO_LOAD,   "SCENARIO",         "Run a scenario with real loop devices, and compare it with its model"},
-    {"plot",       cmd_plot,       "RUN",              "Draw pictures of a run's results"},
-    {"report",     SLOW_TO_LOAD,   "RUN",              "Make one HTML page of a run"},
-    {"import",     cmd_import,     "FILE…",            "Make a scenario of your cluster: dumps, audit log, metrics"},
-    {"get",        cmd_get,        "KIND [NAME] FILE", "Show objects at an instant of a run, as kubectl does"},
-    {"describe",   cmd_describe,   "KIND [NAME] FILE", "Describe objects at an instant of a run, as kubectl does"},
-    {"events",     cmd_events,     "FILE",             "List Events up to an instant of a run"},
-    {"diff",       cmd_diff,       "FILE",             "Show how objects differ between two instants of a run"},
-    {"explain",    cmd_explain,    "FILE [OBJECT]",    "Tell a run as a story, with the rules behind it"},
-    {"why",        cmd_why,        "FILE [OBJECT]",    "Tell why an object is stuck, and what would help"},
-    {"step",       SLOW_TO_LOAD,   "FILE",             "Step through a run at a prompt, and change things by hand"},
-    {"serve",      SLOW_TO_LOAD,   "SCENARIO",         "Serve a simulated cluster to kubectl and other clients"},
-    {"csi",        SLOW_TO_LOAD,   "",                 "Serve the fake driver on a CSI socket"},
-    {"teach",      SLOW_TO_LOAD,   "[LESSON]",         "Take a lesson, with questions and tasks that are checked"},
-    {"loop",       SLOW_TO_LOAD,   "list|clean",       "List what the loop driver left on this machine, or remove it"},
-    {"schema",     cmd_schema,     "[KIND]",           "Print the JSON Schema of scenario, sweep or result files"},
-    {"completion", SLOW_TO_LOAD,   "bash|zsh|fish",    "Print the completion of commands and options for a shell"},
-    {"version",    cmd_version,    "",                 "Print the version"},
+    {"run",        "SCENARIO",          "Run a scenario and print how long things took",                        cmd_run},
+    {"check",      "FILE…",             "Check scenario, sweep and manifest files without running them",        cmd_check},
+    {"sweep",      "FILE",              "Run a parameter study: every combination, many times",                 OF_STUDY(cmd_sweep)},
+    {"merge",      "DB…",               "Merge the result files of a sweep's shards",                           OF_STUDY(cmd_merge)},
+    {"export",     "DB",                "Print the results of a sweep as CSV",                                  OF_STUDY(cmd_export)},
+    {"whatif",     "SCENARIO",          "Find the flag or limit that moves the start of pods most",             OF_STUDY(cmd_whatif)},
+    {"tune",       "SCENARIO",          "Find the smallest flags that meet the scenario's slo",                 OF_STUDY(cmd_tune)},
+    {"compare",    "RUN RUN…",          "Show runs side by side, object by object",                             cmd_compare},
+    {"replay",     "FOLDER|JOURNAL",    "Compare a real cluster's recording with simulations",                  OF_IMPORT(SLOW_TO_LOAD)},
+    {"calibrate",  "",                  "Measure this machine's loop devices and fit a profile",                OF_LOOP(SLOW_TO_LOAD)},
+    {"fit",        "FILE",              "Fit a profile to histograms or samples of a cluster",                  cmd_fit},
+    {"profiles",   "[show NAME]",       "List latency profiles of storage back ends, or explain one",           cmd_profiles},
+    {"validate",   "SCENARIO",          "Run a scenario with real loop devices, and compare it with its model", OF_LOOP(SLOW_TO_LOAD)},
+    {"plot",       "RUN",               "Draw pictures of a run's results",                                     cmd_plot},
+    {"report",     "RUN",               "Make one HTML page of a run",                                          SLOW_TO_LOAD},
+    {"import",     "FILE…",             "Make a scenario of your cluster: dumps, audit log, metrics",           OF_IMPORT(cmd_import)},
+    {"get",        "KIND [NAME] FILE",  "Show objects at an instant of a run, as kubectl does",                 cmd_get},
+    {"describe",   "KIND [NAME] FILE",  "Describe objects at an instant of a run, as kubectl does",             cmd_describe},
+    {"events",     "FILE",              "List Events up to an instant of a run",                                cmd_events},
+    {"diff",       "FILE",              "Show how objects differ between two instants of a run",                cmd_diff},
+    {"explain",    "FILE [OBJECT]",     "Tell a run as a story, with the rules behind it",                      OF_TEACH(cmd_explain)},
+    {"why",        "FILE [OBJECT]",     "Tell why an object is stuck, and what would help",                     cmd_why},
+    {"step",       "FILE",              "Step through a run at a prompt, and change things by hand",            OF_TEACH(SLOW_TO_LOAD)},
+    {"serve",      "SCENARIO",          "Serve a simulated cluster to kubectl and other clients",               OF_SERVE(SLOW_TO_LOAD)},
+    {"csi",        "",                  "Serve the fake driver on a CSI socket",                                OF_CSI(SLOW_TO_LOAD)},
+    {"teach",      "[LESSON]",          "Take a lesson, with questions and tasks that are checked",             OF_TEACH(SLOW_TO_LOAD)},
+    {"loop",       "list|clean",        "List what the loop driver left on this machine, or remove it",         OF_LOOP(SLOW_TO_LOAD)},
+    {"schema",     "[KIND]",            "Print the JSON Schema of scenario, sweep or result files",             cmd_schema},
+    {"completion", "bash|zsh|fish",     "Print the completion of commands and options for a shell",             SLOW_TO_LOAD},
+    {"version",    "",                  "Print the version",                                                    cmd_version},
 };
 /* clang-format on */
 
@@ -93,6 +94,15 @@ find_command(const char *name)
     return NULL;
 }
 
+static int
+run_command(const Command *command, int argc, char **argv)
+{
+    if (command->run != NULL)
+        return command->run(argc, argv);
+    cli_error("%s: this program was built without it: %s", command->name, command->why_not);
+    return EXIT_NOT_PERMITTED;
+}
+
 /* As COMMAND --help. */
 static int
 print_help(char *name)
@@ -101,7 +111,7 @@ print_help(char *name)
     char *words[] = {name, help, NULL};
     const Command *command = find_command(name);
 
-    return command == NULL ? EXIT_BAD_INPUT : command->run(2, words);
+    return command == NULL ? EXIT_BAD_INPUT : run_command(command, 2, words);
 }
 
 int
@@ -123,5 +133,5 @@ main(int argc, char **argv)
         return cmd_version(argc - 1, argv + 1);
 
     const Command *command = find_command(argv[1]);
-    return command == NULL ? EXIT_BAD_INPUT : cli_end(command->run(argc - 1, argv + 1));
+    return command == NULL ? EXIT_BAD_INPUT : cli_end(run_command(command, argc - 1, argv + 1));
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "config.h"
 #include "look.h"
 
 /* Pictures of the story of one object. They need the run itself, not only its results: it is run
@@ -9,6 +10,8 @@ typedef struct {
     LookOptions look; /* without --at */
     char *object, *namespace, *from, *to, *scenario, *out;
 } PlotStory;
+
+#ifdef WITH_TEACH
 
 /* Returns: whether @picture ("sequence") is one of these */
 gboolean plot_story_has(const char *picture);
@@ -22,3 +25,11 @@ char *plot_story_names(const char *separator);
  */
 ExitCode
 plot_story_draw(const PlotStory *self, const char *run, const char *picture, const char *format);
+
+#else
+
+#define plot_story_has(picture) FALSE
+#define plot_story_names(separator) g_strdup("")
+#define plot_story_draw(self, run, picture, format) EXIT_NOT_PERMITTED
+
+#endif

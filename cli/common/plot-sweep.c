@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plot-sweep.h"
 
+#include "run/study/sweep-plot.h"
+
 #include <string.h>
 
 #include "sweep-tools.h"

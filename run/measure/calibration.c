@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* outside the model: measures the real machine, with threads */
-#include "calibration.h"
+#include "real-devices.h"
 
 #include <fcntl.h>
 #include <math.h>

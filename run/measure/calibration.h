@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "models/csi/loop/loop-backend.h"
+#include "models/csi/csi.h"
 #include "models/csi/modelled/modelled-driver.h"
 #include "run/files/columns.h"
 #include "sim/random.h"
@@ -37,11 +37,6 @@ typedef struct {
     gboolean (*progress)(void *data, unsigned done, unsigned total);
     void *progress_data;
 } CalibrationOptions;
-
-/* Returns: (owned): of CalibrationSample, in the order begun; %NULL: broken off, or with @error: an
- * operation failed */
-GArray *
-calibration_measure(LoopBackend *backend, const CalibrationOptions *options, GError **error);
 
 /* ---- calibration-files.c ---- */
 

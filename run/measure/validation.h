@@ -2,7 +2,6 @@
 #pragma once
 
 #include "calibration.h"
-#include "models/csi/loop/loop-backend.h"
 #include "run/results/stages.h"
 #include "run/world/call-log.h"
 #include "run/world/run.h"
@@ -45,20 +44,3 @@ GArray *validation_rows(Validation *self, const ValidationTolerance *tolerance);
 /* For a picture: lines "name q real model" in seconds, blocks of a name apart by two empty lines.
  * (owned) */
 char *validation_quantiles(Validation *self);
-
-/* Compares the expected result of the calls with /proc/self/mountinfo and the kernel's loop
- * devices, within the state folder. Call it while no call is under way. Returns: (owned): the first
- * difference; %NULL: none */
-char *validation_check_machine(const CallLog *log, LoopBackend *backend);
-
-/* Checks data in volumes: at each publication it reads back the last data and writes new data. Safe
- * for threads. */
-typedef struct ValidationData ValidationData;
-ValidationData *validation_data_new(void);
-void validation_data_free(ValidationData *self);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(ValidationData, validation_data_free)
-/* @self: a ValidationData; as LoopDriverOptions.published */
-void validation_data_visit(void *self, const char *volume_id, const char *path, gboolean is_block);
-/* @n_checked, @n_written: (out): checks and writes so far. Returns: (owned): the first fault;
- * %NULL: none */
-char *validation_data_result(ValidationData *self, unsigned *n_checked, unsigned *n_written);

@@ -3,6 +3,7 @@
 # The command lines of README and manual run (commands.py). Others run those of docs/serve.md (tests/serve/docs.sh), of
 # docs/your-cluster.md (printed.sh), of docs/real-devices.md (tests/csi/loop/validate.sh) and csi-sanity (tests/csi/socket/sanity.sh).
 . "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
+needs import study teach loop
 [ "${KVOLSIM_SANITIZERS:-no}" != yes ] || skip_all "the same lines, and studies take long"
 command -v python3 >/dev/null 2>&1 || skip_all "no python3"
 command -v gnuplot >/dev/null || skip_all "no gnuplot"

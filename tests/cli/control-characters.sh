@@ -3,6 +3,7 @@
 # No terminal obeys a stranger: what he wrote into objects that Kubernetes would take reaches the screen with its control characters
 # escaped; what he wrote into fields of our own is refused.
 . "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
+needs import study teach
 cat >"$scratch/s.yaml" <<'END'
 apiVersion: kvolsim.io/v1
 kind: Scenario

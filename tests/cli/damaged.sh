@@ -3,6 +3,7 @@
 # Readers of result files that are truncated, missing or random name the file and leave nothing; so do readers of a sweep's file with
 # missing rows. Pictures that do not fit the disk are removed.
 . "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
+needs import study teach
 command -v gnuplot >/dev/null && has_gnuplot=true || has_gnuplot=false
 
 # damage HOW FILE

@@ -3,6 +3,7 @@
 # A run that begins with a cluster's objects: their ages go on, their starts are in no table and in no picture, no SLO counts them,
 # and nothing is replaced although the dump has no ControllerRevisions.
 . "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
+needs import study teach
 scenario=$KVOLSIM_SRCDIR/scenarios/redis.yaml
 
 $kvolsim get pv,pvc,sc,csidrivers,csinodes,volumeattachments,nodes,pods,statefulsets -A -o json --at 5m "$scenario" >"$scratch/objects.json"

@@ -3,6 +3,7 @@
 # Stories: every rule that fires in a scenario has a sentence in the rule books; a story covers the given object and its parts, in
 # order of time; each level tells more; and the same run gives the same words.
 . "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
+needs teach
 scenario=$KVOLSIM_SRCDIR/scenarios/wait-for-first-consumer.yaml
 
 for file in "$KVOLSIM_SRCDIR"/scenarios/*.yaml; do

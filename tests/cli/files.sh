@@ -3,6 +3,7 @@
 # A stranger's scenario, sweep or profile makes the program read nothing but files beside and below it, says nothing of
 # what is in others, and waits for no pipe. Memory that ends is told.
 . "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
+needs import study teach loop
 mkdir -p "$scratch/own/below" "$scratch/else"
 printf '{"canary": 1, "a": {"canary": 2}}\n' >"$scratch/else/secret.yaml"
 cp "$scratch/else/secret.yaml" "$scratch/else/Secret.json"

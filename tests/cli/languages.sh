@@ -3,6 +3,7 @@
 # A story in another language: every rule that fires in a lesson has a sentence in Chinese; the story has the same entries and numbers;
 # --lang wins over the environment, which is read in the order of gettext; and an unknown language is refused.
 . "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
+needs teach
 unset LANGUAGE
 scenario=$KVOLSIM_SRCDIR/scenarios/wait-for-first-consumer.yaml
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Every command with --format json prints one JSON document and nothing else, which says what its text says.
 . "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
+needs import study teach loop
 command -v python3 >/dev/null || skip_all "no python3"
 scenario=$KVOLSIM_SRCDIR/scenarios/zone-outage.yaml
 small=$KVOLSIM_SRCDIR/scenarios/quickstart.yaml

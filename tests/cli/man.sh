@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The man pages of commands are what --help prints, one for each, and troff has nothing to say about any page.
 . "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
+needs import study teach loop
 
 mkdir "$scratch/man"
 "$KVOLSIM_SRCDIR/scripts/man-pages" "$kvolsim" "$scratch/man" >"$scratch/out" 2>"$scratch/err" &&

@@ -3,6 +3,7 @@
 # What users of any tool expect: nearest words, help COMMAND, the standard input as "-", -j4, completion of what --help lists, findings
 # for machines, the exit status of a file that is not there.
 . "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
+needs import study teach
 cd "$scratch" || exit 1
 cat >small.yaml <<'END'
 apiVersion: kvolsim.io/v1

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Links and command lines of README and manual (manual.py); every document is in the index; every picture of the gallery is shown.
 . "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
+needs import study teach loop
 command -v python3 >/dev/null 2>&1 || skip_all "no python3"
 cd "$KVOLSIM_SRCDIR" || exit 1
 python3 tests/cli/manual.py "$kvolsim" README.md CONTRIBUTING.md docs/*.md docs/rules/*.md models/profiles/README.md >"$scratch/out" 2>"$scratch/err"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The words in pictures and on the page: units, labels, and nothing that nobody can see.
 . "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
+needs study teach
 command -v gnuplot >/dev/null 2>&1 || skip_all "no gnuplot"
 
 # words FILE: the text elements of an SVG, a line each.

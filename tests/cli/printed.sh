@@ -3,6 +3,7 @@
 # What README and docs show of the program's output is what it prints (the comments "printed by" in these files; see printed.py).
 # An open bundle is needed for docs/your-cluster.md: KVOLSIM_BUNDLES names their folder.
 . "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
+needs import study teach loop
 [ "${KVOLSIM_SANITIZERS:-no}" != yes ] || skip_all "the same output, and studies take long"
 command -v python3 >/dev/null 2>&1 || skip_all "no python3"
 cd "$KVOLSIM_SRCDIR" || exit 1

@@ -3,6 +3,7 @@
 # What is promised to stay (stable.txt) is there: commands, options, result files, their columns and members, exit statuses. Files of
 # version 0.1.0 (tests/cli/0.1.0, made by that version) are read.
 . "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
+needs import study teach loop
 list=$KVOLSIM_SRCDIR/tests/cli/stable.txt
 old=$KVOLSIM_SRCDIR/tests/cli/0.1.0
 cd "$scratch" || exit 1

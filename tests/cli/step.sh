@@ -3,6 +3,7 @@
 # kvolsim step through a pipe: time passes as far as asked, breakpoints stop it, changes by hand happen, and a run does not change
 # because it is stepped through.
 . "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
+needs teach
 scenario=$KVOLSIM_SRCDIR/scenarios/wait-for-first-consumer.yaml
 
 # step LINE...: sends the lines through a pipe; the outcome is in $status, out and err

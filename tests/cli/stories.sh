@@ -4,6 +4,7 @@
 # does; the lifecycle shows the phases. Both are available as text for documents, and drawn by gnuplot, from a scenario file and from
 # a run's results; errors end with status 2.
 . "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
+needs teach
 scenario=$KVOLSIM_SRCDIR/scenarios/wait-for-first-consumer.yaml
 
 # ---- The sequence ----

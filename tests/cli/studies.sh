@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # sweep, whatif, tune, plot, check and schema: their output, their files and their exit status.
 . "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
+needs study teach
 small=$KVOLSIM_SRCDIR/tests/run/study/small.yaml
 scenario=$KVOLSIM_SRCDIR/scenarios/burst-100.yaml
 

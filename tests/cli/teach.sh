@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # kvolsim teach through a pipe: the list, a lesson with right and wrong answers, a task, and the results that it keeps.
 . "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
+needs import teach
 solutions=$KVOLSIM_SRCDIR/scenarios/lessons/solutions
 XDG_STATE_HOME=$scratch/state
 export XDG_STATE_HOME

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The README's pictures of a terminal show what the program prints now. If not, run make -C build terminal-pictures, and look at them.
 . "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
+needs import study teach
 
 cd "$KVOLSIM_SRCDIR" && scripts/terminal-pictures "$KVOLSIM_BUILDDIR/kvolsim" "$scratch"
 result $? "the pictures are drawn"

@@ -4,6 +4,7 @@
 # perhaps a part of the line "cause:": the object at fault. What was planted is marked at the ends of lines; `# fixed: ` hides the lines
 # that belong there. Without it, and nothing else changed, nothing is wrong (or the last word of the first line is the cause).
 . "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
+needs import teach
 
 cp -R "$KVOLSIM_SRCDIR/tests/cli/stuck" "$scratch/stuck" && chmod -R u+w "$scratch/stuck" || exit 1
 sed -i "s,\.\./\.\./\.\./scenarios,$KVOLSIM_SRCDIR/scenarios," "$scratch"/stuck/*.yaml

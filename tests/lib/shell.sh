@@ -60,6 +60,15 @@ skip_all()
     exit 77
 }
 
+# needs ROOM…: ends the test where `configure --without-ROOM` left one of them out.
+needs()
+{
+    for room; do
+        grep -q "define WITH_$(echo "$room" | tr '[:lower:]' '[:upper:]') 1" "$KVOLSIM_BUILDDIR/config.h" ||
+            skip_all "built --without-$room"
+    done
+}
+
 # To be called last: the number of cases. The status tells whether all passed.
 cases_end()
 {

@@ -4,6 +4,7 @@
 # 33-out-of-service): taints and conditions, Events and their counts, the pods and attachments that are left. Recorded times are
 # compared where a rule sets them; where the phase of a loop decides, the test asks for what holds in any phase.
 . "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
+needs teach
 scenario=$KVOLSIM_SRCDIR/tests/node-lifecycle/out-of-service.yaml
 
 # read_field AT KIND NAME JSONPATH

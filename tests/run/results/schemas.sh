@@ -3,6 +3,7 @@
 # The JSON Schemas are sound, also for strict validators, and every result file satisfies its own. With ALL=1 of all scenarios, else
 # of some that have much to tell.
 . "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
+needs import study
 [ "${KVOLSIM_SANITIZERS:-no}" != yes ] || skip_all "the files are the same"
 python3 -c 'import jsonschema' 2>/dev/null || skip_all "no python3 with jsonschema"
 check="python3 $KVOLSIM_SRCDIR/tests/run/results/schemas.py"

@@ -8,8 +8,9 @@
 #include <cmocka.h>
 #include <glib/gstdio.h>
 
+#include "config.h"
 #include "run/files/yaml.h"
-#include "run/study/sweep.h"
+#include "run/scenario/scenario.h"
 
 static char *
 source_path(const char *name)
@@ -680,6 +681,10 @@ scenarios_fit_the_schema(void **state)
     json_decref(schema);
 }
 
+#ifdef WITH_STUDY
+
+#include "run/study/sweep.h"
+
 /* So do sweeps theirs; what is no sweep does not. */
 static void
 sweeps_fit_the_schema(void **state)
@@ -698,6 +703,8 @@ sweeps_fit_the_schema(void **state)
     json_decref(other);
     json_decref(schema);
 }
+
+#endif
 
 /* docs/scenario-format.md ends with what the tables say. To bring it up to date: kvolsim schema
  * --reference. */
@@ -735,7 +742,9 @@ main(void)
         cmocka_unit_test(sets_leave_aliases_alone),
         cmocka_unit_test(missing_file_is_a_fault),
         cmocka_unit_test(scenarios_fit_the_schema),
+#ifdef WITH_STUDY
         cmocka_unit_test(sweeps_fit_the_schema),
+#endif
         cmocka_unit_test(the_reference_is_up_to_date),
     };
 

@@ -3,6 +3,7 @@
 # Disks that pods name themselves, and plugins within Kubernetes, before, during and after migration: each case is a scenario whose
 # expectations must be met.
 . "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
+needs teach
 
 # scenario RELEASE DRIVER WORKLOAD-AND-EXPECT: two nodes
 scenario()

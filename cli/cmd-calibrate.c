@@ -87,7 +87,7 @@ write_profile(const Calibrate *self,
     return EXIT_DONE;
 }
 
-/* NAME.yaml from all samples, NAME-N.yaml from those with N workers. */
+/* NAME.yaml is fitted to all samples, NAME-N.yaml to the samples taken with N workers. */
 static ExitCode
 write_profiles(const Calibrate *self,
                const GArray *samples,

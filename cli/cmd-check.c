@@ -63,8 +63,8 @@ leave_last(Scenario *last)
 
 /* ---- What was found ---- */
 
-/* A finding is an object: {file, line, column, level, path, message, hint}; line and column are
- * missing where it is of the file as a whole, path and hint where there is none. */
+/* A finding is an object: {file, line, column, level, path, message, hint}. A finding about the
+ * whole file has no line and column; path and hint may be missing. */
 typedef struct {
     const char *name;
     void (*print)(json_t *findings);

@@ -117,7 +117,8 @@ look_and_show(const LookOptions *look_options,
     print_and_clear(out, stdout);
     fflush(stdout);
     print_and_clear(errors, stderr);
-    /* kubectl's status is 1 for every error. Here all of them are errors of the user. */
+    /* kubectl ends with status 1 after any error. Here each of these errors is the user's: status
+     * 2. */
     return is_good ? EXIT_DONE : EXIT_BAD_INPUT;
 }
 

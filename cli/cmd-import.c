@@ -60,8 +60,8 @@ remove_folder(const char *folder)
     g_rmdir(folder);
 }
 
-/* Files that are not of an import stay in the folder. Those of an earlier one do not, also if this
- * one has none of that name. */
+/* Files that no import wrote stay in the folder. Files of an earlier import go, even if this import
+ * writes no file of that name. */
 static ExitCode
 move_files(const char *from, const char *out)
 {

@@ -7,7 +7,7 @@ merge(const char *out, char **files)
 {
     g_autoptr(GError) error = NULL;
 
-    /* First all of them: a damaged file must not leave half a result behind. */
+    /* Checks all files first: a damaged file must not leave half a result behind. */
     for (unsigned i = 0; files[i] != NULL; i++)
         if (!sweep_store_verify(files[i], &error))
             return cli_store_error(error);

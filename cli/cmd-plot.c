@@ -137,7 +137,7 @@ zoom_settings(const char *from_text, const char *to_text)
     return g_strdup_printf("zoom_from = %" PRId64 " / 1e9; zoom_to = %" PRId64 " / 1e9", from, to);
 }
 
-/* What the run's last lines said; nothing where there is no summary. */
+/* The last lines that the run printed; empty if there is no summary. */
 static void
 tell_notices(const char *run)
 {

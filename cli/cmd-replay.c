@@ -239,8 +239,8 @@ compare_calls(const ReplayCommand *self, const CallLog *journal, Validation *val
     return agrees ? EXIT_DONE : EXIT_NOT_MET;
 }
 
-/* The profile of the option, else the one that made the journal. Returns: (owned): %NULL: the fault
- * is printed */
+/* The profile that the option names, otherwise the one that made the journal. Returns: (owned):
+ * %NULL: the fault is printed */
 static Scenario *
 driver_of_journal(const ReplayCommand *self, const json_t *head)
 {

@@ -184,7 +184,7 @@ bottleneck_line(const json_t *summary)
     return g_string_free(text, FALSE);
 }
 
-/* ["name", times in ms; null: never]. Returns: the latest of them, s */
+/* ["name", times in ms; null: never]. Returns: the latest of these times, s */
 static double
 append_object(GString *text, const CsvReader *row, unsigned kind)
 {

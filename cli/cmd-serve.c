@@ -21,7 +21,7 @@
 #include "serve/api/http/http.h"
 
 #define DEFAULT_LISTEN "127.0.0.1:8001"
-/* Tokens are short; a file that is none is not read in whole. */
+/* Tokens are short: a file longer than this is not read as a whole. */
 #define TOKEN_FILE_MAX 65536
 
 typedef struct {
@@ -133,8 +133,8 @@ read_arguments(ServeCommand *self)
     return read_start(self) && read_listen(self) && read_token(self);
 }
 
-/* Makes the changes of both scenarios, of one of them, and of the seed into one list for an engine.
- * Returns: (borrowed): ends with NULL */
+/* Joins the changes of both scenarios, of this scenario and of the seed into one list for an
+ * engine. Returns: (borrowed): ends with NULL */
 static const char *const *
 join_sets(ServeCommand *self, char **more, const char *seed)
 {
@@ -261,7 +261,7 @@ swap(GPtrArray **a, GPtrArray **b)
     *b = kept;
 }
 
-/* The record as a scenario has the session's identity: its results are those of a replay. */
+/* The recorded scenario keeps the session's identity, so its results are those of a replay. */
 static void
 take_identity(ServeCommand *self)
 {

@@ -334,7 +334,7 @@ print_rows(const GArray *rows, gboolean are_stages)
     }
 }
 
-/* A run of which too little was measured agrees with nothing, and differs from nothing. */
+/* If too little was measured, the run neither agrees with the model nor differs from it. */
 static void
 print_verdict(const Validate *self, const ValidateTally *tally)
 {

@@ -357,8 +357,8 @@ sim_metrics_sorted(const SimMetrics *self)
     return sorted;
 }
 
-/* A positive number to be printed: its digits without trailing zeros, one of them before the
- * point. */
+/* A positive number to be printed: its digits without trailing zeros; the first digit stands before
+ * the point. */
 typedef struct {
     char digits[24];
     unsigned n;

@@ -40,7 +40,7 @@ typedef struct {
 
 typedef struct SimMetrics SimMetrics;
 
-/* @cold: (borrowed) (nullable): memory of what is hardly ever read; outlives it */
+/* @cold: (borrowed) (nullable): memory for data that is hardly ever read; outlives it */
 SimMetrics *sim_metrics_new(SimCold *cold);
 void sim_metrics_free(SimMetrics *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(SimMetrics, sim_metrics_free)
@@ -73,8 +73,8 @@ void sim_metrics_clear(SimMetrics *self, const SimFamily *family);
 /* The series of SIM_COLLECTED is of something that is gone: it has its untold value, and nobody
  * changes it until sim_metrics_series() returns it again. */
 void sim_series_rest(SimSeries *series);
-/* Returns: (borrowed): of SimSeries: those that rested and were returned again; a reader empties it
- */
+/* Returns: (borrowed): of SimSeries: series that rested and were returned again; a reader empties
+ * it */
 GPtrArray *sim_metrics_woken(SimMetrics *self);
 
 static inline void

@@ -51,7 +51,7 @@ SimTime sim_start(const Sim *self);
 uint64_t sim_seed(const Sim *self);
 uint32_t sim_replication(const Sim *self);
 gboolean sim_is_polling(const Sim *self);
-/* With those of sim_count_left_out(). */
+/* Includes those of sim_count_left_out(). */
 uint64_t sim_events_fired(const Sim *self);
 /* A short cut comes to the same with @n events less. They count as fired, so that results do not
  * tell whether it was taken. */
@@ -105,7 +105,7 @@ gboolean sim_cancel(Sim *self, SimEventId event);
  * the last event)
  */
 gboolean sim_run_until(Sim *self, SimTime end);
-/* Fires one event. Returns: %FALSE if none is left. */
+/* Fires one event. Returns: %FALSE if there is no event. */
 gboolean sim_step(Sim *self);
 /* Fires at most @n_max events, none later than @end; the clock stays at the last. Returns: how many
  * were fired */

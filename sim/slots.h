@@ -60,7 +60,7 @@ sim_slots_end(const SimSlots *self)
     return self->n_pages * SIM_SLOTS_PAGE;
 }
 
-/* Returns: the first slot from @slot on that has a place; sim_slots_end(): none has */
+/* Returns: the first slot from @slot on that has a place; sim_slots_end(): there is none */
 static inline uint32_t
 sim_slots_next(const SimSlots *self, uint32_t slot)
 {

@@ -7,7 +7,7 @@
 /* Where a string is: its block, and its place there. */
 typedef uint32_t StringAt;
 
-#define BLOCK_SIZE 0x10000 /* a longer string has a block of its own */
+#define BLOCK_SIZE 0x10000 /* a longer string has its own block */
 #define BLOCKS_MAX 0x10000
 
 typedef struct {

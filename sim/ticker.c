@@ -52,8 +52,8 @@ grid_ceil(SimTime place, SimTime step, SimTime from)
     return sim_time_add(place, (SimTime)(n_steps * (uint64_t)step));
 }
 
-/* Draws the periods that were slept through. As no step is longer than period + cost + jitter, most
- * of them cannot reach @from: those are summed up without a test, several at a time. */
+/* Draws the periods that were slept through. No step is longer than period + cost + jitter, so most
+ * steps cannot reach @from: these are summed up without a test, several at a time. */
 static void
 jittered_catch_up(SimTicker *self, SimTime from)
 {

@@ -46,9 +46,8 @@ close_stdout(void)
     _exit(EXIT_ERROR);
 }
 
-/* Commands read a scenario as often as they please: once to tell a sweep from it, once for each
- * candidate of a study. A pipe becomes a file for that; what cannot be read is told by who reads
- * it. */
+/* Commands read a scenario several times: once to tell it from a sweep, once for each candidate of
+ * a study. A pipe is therefore copied into a file. If that fails, the later reader reports it. */
 static void
 keep_standard_input(int argc, char **argv)
 {
@@ -161,8 +160,8 @@ cli_run_network_program(int argc, char **argv)
     return EXIT_ERROR;
 }
 
-/* README and manual name scenarios as they stand in the source tree: away from there those that
- * came with the program are meant. */
+/* README and manual name scenarios by their path in the source tree. Elsewhere such a name means
+ * the scenario that was installed with the program. */
 static void
 find_own_scenarios(int argc, char **argv)
 {

@@ -95,8 +95,8 @@ char *cli_locale_dir(void);
  */
 int cli_run_network_program(int argc, char **argv);
 
-/* Blocks SIGINT, SIGTERM, SIGHUP and @another (0: none) in this thread and those that it starts.
- * Returns: (owned): a signalfd that does not block, to read them from; -1: none */
+/* Blocks SIGINT, SIGTERM, SIGHUP and @another (0: no other) in this thread and in threads that it
+ * starts. Returns: (owned): a non-blocking signalfd to read them from; -1: error */
 int cli_open_signals(int another);
 
 /* The run that a result file is of: "# kvolsim VERSION scenario NAME hash HASH seed N replication

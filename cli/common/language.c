@@ -48,9 +48,10 @@ has_messages(const char *locale)
     g_setenv("LANGUAGE", locale, TRUE);
     bindtextdomain(DOMAIN, folder);
     bind_textdomain_codeset(DOMAIN, "UTF-8");
-    /* gettext ignores $LANGUAGE in the locale C, and that of Debian 13 in each named C.*. Many
-     * machines have no other. For C_CN.UTF-8 glibc takes C.UTF-8, and gettext sees another name.
-     * The translation of the empty text is the catalogue's header: there is a catalogue. */
+    /* gettext ignores $LANGUAGE in the locale C; Debian 13's gettext ignores it in all named C.*,
+     * and many machines have no other locale. glibc takes C.UTF-8 for C_CN.UTF-8, and gettext sees
+     * another name. The translation of the empty text is the catalogue's header: if there is one,
+     * there is a catalogue. */
     return (setlocale(LC_MESSAGES, "C_CN.UTF-8") != NULL ||
             setlocale(LC_MESSAGES, "C.UTF-8") != NULL) &&
            *dgettext(DOMAIN, "") != '\0';

@@ -111,7 +111,7 @@ out_folder_of_replication(const OutFolder *self, unsigned replication, unsigned 
     return cli_make_folder(folder) ? g_steal_pointer(&folder) : NULL;
 }
 
-/* The earlier run may have had more files or more replications. What is left of them would pass for
+/* The earlier run may have had more files or more replications. Files left of it would pass for
  * results of the new run. */
 static void
 remove_earlier_results(const char *path)

@@ -266,8 +266,8 @@ check_data_sources(ApiParser *parser, const json_t *manifest)
                             "Invalid value: dataSource: must match dataSourceRef");
 }
 
-/* Names without a prefix, and those of kubernetes.io, are the server's own: only storage is one
- * that claims have. Returns: FALSE after reporting a fault */
+/* Names without a prefix, and names below kubernetes.io, belong to the server: of these a claim may
+ * ask for storage only. Returns: FALSE after reporting a fault */
 static gboolean
 check_resource_name(ApiParser *parser, const json_t *where, const char *name)
 {

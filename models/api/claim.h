@@ -23,7 +23,7 @@ typedef enum {
     CLAIM_LOST,
 } ClaimPhase;
 
-/* Which of the two fields have the data source. Flags; none of them: both, unless it has a
+/* Which of the two fields hold the data source, as flags. No flag: both fields, unless it has a
  * namespace. */
 typedef enum {
     DATA_SOURCE_OLD = 1 << 0, /* spec.dataSource */
@@ -50,9 +50,9 @@ REF_LIST(ClaimConditions, ClaimCondition);
 /* PersistentVolumeClaim. */
 typedef struct {
     Object meta;
-    const char *class_name;       /* spec.storageClassName; NULL: nil; "" is a class of its own. See
-                                     claim_class() */
-    const char *volume_name;      /* spec.volumeName; NULL or "": none. See claim_volume_name() */
+    const char *class_name;  /* spec.storageClassName; NULL: absent; "" asks for volumes without a
+                                class. See claim_class() */
+    const char *volume_name; /* spec.volumeName; NULL or "": none. See claim_volume_name() */
     const char *attributes_class; /* spec.volumeAttributesClassName; NULL: none */
     int64_t request_bytes;        /* spec.resources.requests.storage */
     LabelSelector *selector;

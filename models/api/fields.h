@@ -84,8 +84,8 @@ gboolean items_equal(
 /* Returns: (borrowed): the list's item whose string at @path is @text; NULL: there is none */
 json_t *json_list_find(const json_t *list, const char *path, const char *text);
 gboolean json_list_has(const json_t *list, const char *text);
-/* Returns: (owned): @fresh (taken, nullable): a list whose items are those of @manifest with the
- * same member @key, where it has them: they keep what they have beside it */
+/* Returns: (owned): @fresh (taken, nullable): each item keeps the other members of the item of
+ * @manifest that has the same member @key */
 json_t *keyed_items_over(json_t *fresh, const char *key, const json_t *manifest);
 
 /* Returns: (borrowed): the value at @path; NULL if there is none, or null */
@@ -97,7 +97,7 @@ void json_set_missing(json_t *object, const char *name, json_t *value);
 /* Reads a quantity, which may be a number in JSON. @canonical: of QUANTITY_BUFFER. Returns: FALSE
  * if @value (nullable) is none */
 gboolean json_quantity(const json_t *value, int64_t *units, int64_t *milli, char *canonical);
-/* RFC 7386: members of @patch replace those of @target, by reference; null takes one away. */
+/* RFC 7386: members of @patch replace members of @target, by reference; null removes a member. */
 void json_merge_patch(json_t *target, const json_t *patch);
 /* Returns: (owned): a deep copy with the keys of all objects in order, as kubectl prints them */
 json_t *json_sorted(const json_t *value);

@@ -211,7 +211,7 @@ address_hash(KeyType type, const char *namespace, const char *name)
     return (uint32_t)(addresses * UINT64_C(0x9e3779b97f4a7c15) >> 32);
 }
 
-/* The place of the key of these strings, or the free place for it. */
+/* The place of the key with these strings, or a free place for it. */
 static KeyPlace *
 key_place(const Objects *self, KeyType type, const char *namespace, const char *name)
 {
@@ -244,7 +244,7 @@ keys_is_wanted(const void *data, uint32_t number)
            type_of_key(key) == wanted->type;
 }
 
-/* Returns: NULL if there is no key of these strings */
+/* Returns: NULL if no key has these strings */
 static ObjectKey *
 find_by_addresses(const Objects *self, KeyType type, const char *namespace, const char *name)
 {

@@ -3,8 +3,8 @@
 
 #include "workload.h"
 
-/* Namespaces. One without an object exists as well, for the whole run: only a namespace that the
- * scenario makes can be deleted. */
+/* Namespaces. A namespace without an object also exists, for the whole run: only a namespace that
+ * the scenario makes can be deleted. */
 
 typedef enum {
     NAMESPACE_ACTIVE,

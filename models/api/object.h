@@ -203,8 +203,8 @@ typedef struct FieldType FieldType;
 struct FieldType {
     size_t size;
     const void *initial; /* of @size: the value in a new struct; NULL: zeros */
-    /* An enumeration, in a uint32_t: its words in order of the values, ends with NULL. "" is the
-     * value of what is absent. */
+    /* An enumeration in a uint32_t: its words in the order of the values, ends with NULL. "" is the
+     * word for an absent value. */
     const char *const *words;
     /* A pointer (nullable) to a counted struct, so that copies of objects are cheap. */
     GDestroyNotify unref;
@@ -307,12 +307,12 @@ gboolean object_spec_equal(const Object *a, const Object *b);
 /* Copies the status fields of @from over @to (@status), or all other fields. Metadata is left
  * alone. */
 void object_take_fields(Object *to, const Object *from, gboolean status);
-/* Labels, annotations, finalizers and owners of @to become those of @from. */
+/* Copies labels, annotations, finalizers and owners from @from to @to. */
 void object_take_metadata(Object *to, const Object *from);
 /* All of @to becomes as a client wrote it into @from, but for its identity. */
 void object_take_document(Object *to, const Object *from);
-/* Whether fields that no model reads are equal, but for those of metadata and status. Expensive if
- * a client wrote one of the versions. */
+/* Whether fields that no model reads are equal, apart from metadata and status. Expensive if a
+ * client wrote one of the versions. */
 gboolean object_rest_equal(const Object *a, const Object *b);
 /* Returns: (owned): the object as the API prints it: typed fields over the manifest. @start: of the
  * run, see sim_start() */

@@ -228,7 +228,7 @@ ephemeral_parse(ApiParser *parser, const json_t *source, PodVolume *volume)
     api_parser_leave(parser, length);
 }
 
-/* Returns: whether the volume is one of those that the models know */
+/* Returns: whether the models know this kind of volume */
 static gboolean
 pod_volume_parse(ApiParser *parser, const json_t *value, PodVolume *volume)
 {

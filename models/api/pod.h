@@ -106,7 +106,7 @@ PodSpec *pod_spec_new(void); /* with defaults */
 PodSpec *pod_spec_ref(const PodSpec *self);
 void pod_spec_unref(PodSpec *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PodSpec, pod_spec_unref)
-/* Returns: (owned): a copy that has these tolerations (nullable) instead of its own */
+/* Returns: (owned): a copy with these tolerations (nullable) in place of its own */
 PodSpec *pod_spec_with_tolerations(const PodSpec *self, const Tolerations *tolerations);
 /* The same, and these required nodes (nullable) */
 PodSpec *pod_spec_for_nodes(const PodSpec *self,
@@ -154,8 +154,8 @@ typedef struct {
         ready_to_start;      /* status.conditions */
     PodCondition disruption; /* DisruptionTarget */
     SimTime started_at;      /* status.startTime; TIME_UNSET: the kubelet has not seen it */
-    /* How often each container was started anew beside that, for a changed definition: numbers with
-     * blanks between, in the containers' order; NULL: never */
+    /* How often each container was restarted because its definition changed (counted apart from
+     * other restarts): numbers with blanks between, in the containers' order; NULL: never */
     const char *restarts_alone;
     gboolean disruption_first;   /* ... stands before the conditions of the kubelet (WL-95) */
     uint32_t phase;              /* PodPhase */

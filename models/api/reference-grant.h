@@ -3,8 +3,8 @@
 
 #include "claim.h"
 
-/* ReferenceGrant of gateway.networking.k8s.io: objects of other namespaces may refer to some of its
- * own namespace. */
+/* ReferenceGrant of gateway.networking.k8s.io: lets objects of other namespaces refer to objects of
+ * its own namespace. */
 
 /* An item of spec.from or spec.to. */
 typedef struct {

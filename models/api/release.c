@@ -615,8 +615,8 @@ default_of(const FeatureGate *self, int minor)
     return i >= 0 && states[self->stages[i].state].is_on;
 }
 
-/* component-base/featuregate: AllAlpha and AllBeta set the gates of their stage, unless a gate has
- * a setting of its own. */
+/* component-base/featuregate: AllAlpha and AllBeta set every gate of their stage that is not set by
+ * itself. */
 static const char *
 user_setting(const Release *self, const FeatureGate *gate)
 {

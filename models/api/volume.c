@@ -613,7 +613,7 @@ migrate(ApiParser *parser, const json_t *manifest, Object *object)
 
 /* ---- Volumes that stand in a pod ---- */
 
-/* Sources of which the kubelet takes care at once. */
+/* Sources that the kubelet sets up at once, without a plugin. */
 static gboolean
 volume_is_plain(const char *plugin)
 {

@@ -138,8 +138,8 @@ void api_server_import(ApiServer *self, Object *object);
 /* Stores an object of the cluster's beginning that no model reads, without admission, and without a
  * new resource version unless it has a later one. Takes @object. */
 void api_server_place(ApiServer *self, Object *object);
-/* Makes a namespace of the cluster's beginning, with what controllers make in each, unless there is
- * one. A new object makes that of its own. */
+/* Makes a namespace that exists from the cluster's beginning, with the objects that controllers
+ * make in each namespace, unless it exists. (A namespace that is created later brings its own.) */
 void api_server_add_namespace(ApiServer *self, const char *name);
 /* For observers: whether the write that they see is the import of an object with a uid, which is
  * older than the run. */

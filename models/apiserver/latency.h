@@ -27,9 +27,9 @@ api_latency_scale(SimTime time, double factor)
     return (SimTime)((double)time * factor);
 }
 
-/* TIM-4: queues the work of a request that takes @duration alone behind the work of earlier ones. A
- * slow server has no more work: its requests wait for a disk or a network. Returns: when the work
- * is done; without earlier work, at most @duration from @now */
+/* TIM-4: queues the work of a request that takes @duration alone behind the work of earlier
+ * requests. A slow server has no more work: its requests wait for a disk or a network. Returns: the
+ * end of the work; without earlier work at most @duration from @now */
 static inline SimTime
 api_latency_add_work(ApiLatency *self, SimTime now, SimTime duration)
 {

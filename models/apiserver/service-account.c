@@ -69,8 +69,8 @@ append_suffix(GString *name, uint64_t bits)
         g_string_append_c(name, letters[bits % strlen(letters)]);
 }
 
-/* Returns: (owned): the name of the volume; before 1.21 that of the Secret, too, which all pods of
- * the account have */
+/* Returns: (owned): the name of the volume; before 1.21 it is also the name of the Secret, which
+ * all pods of the account share */
 static GString *
 service_account_volume_name(const json_t *spec,
                             const char *account,

@@ -135,7 +135,7 @@ moves_class(const json_t *before, const json_t *after)
            (new == NULL || strcmp(new, old) == 0);
 }
 
-/* API-122: the class may be set once, to that of the annotation if there is one. */
+/* API-122: the class may be set once; if the annotation names a class, only to that class. */
 static gboolean
 sets_class(const json_t *before, const json_t *after)
 {

@@ -4,9 +4,9 @@
 #include <glib.h>
 #include <jansson.h>
 
-/* The fields that an update may not change, on manifests: they know more than the models' structs,
- * such as a field that was not given. The rules of a new object are those of the manifest's parser.
- * Each appends to @errors (of char *) what the API server says: "spec: Forbidden: ...". */
+/* What an update may not change, judged on manifests: they show more than the models' structs, such
+ * as whether a field was given. Rules for new objects are in the manifest's parser. Each function
+ * appends to @errors (of char *) what the API server says: "spec: Forbidden: ...". */
 
 typedef struct {
     gboolean recovers;           /* gate RecoverVolumeExpansionFailure (API-132) */

@@ -148,7 +148,7 @@ static const ComponentPart parts[] = {
     HAS_WORKERS(claim_queue, "pvcs", adc_decide_claim, .n_workers = 1), /* ADC-5 */
 };
 
-/* ADC-6: a client of its own, whose bucket its Events share. */
+/* ADC-6: a separate client; its Events share its bucket. */
 const ModelClass attach_detach_controller_class = {
     KCM_MODEL("attachdetach-controller"),
     .event_source = "attachdetach-controller",

@@ -9,11 +9,13 @@
 
 #define RECONCILE_PERIOD (100 * SIM_MS)  /* ADC-1 */
 #define POPULATE_PERIOD (1 * SIM_MINUTE) /* ADC-1 */
-#define LIST_PERIOD (3 * SIM_MINUTE)     /* ADC-1: the populator lists all pods no more often */
+#define LIST_PERIOD                                                                                \
+    (3 * SIM_MINUTE) /* ADC-1: the shortest time between two lists of all pods by the populator */
 
 #define CSI_DEVICE_PATH "" /* ADC-60: what the attacher of CSI volumes returns */
 
-/* The private changes that plans make. In all of them @pointer is the AttachPair or AttachNode. */
+/* The changes of its own state that the controller's plans make. In each of them @pointer is an
+ * AttachPair or AttachNode. */
 typedef enum {
     CHANGE_REQUEST_DETACH,    /* ADC-42 */
     CHANGE_RESET_REQUEST,     /* ADC-49.2 */
@@ -120,8 +122,8 @@ void adc_measure(const AttachDetachController *self,
 void adc_disturb(AttachPair *pair);
 /* PlanStart.timed_out of an attach. */
 gboolean adc_attach_timed_out(void *self, Plan *plan);
-/* Plans what a pass does with a pair whose attach is put aside (ADC-49.4). Returns: FALSE: none is,
- * or it may be tried in the ordinary way only */
+/* Plans what a pass does with a pair whose attach is put aside (ADC-49.4). Returns: FALSE: no
+ * attach is put aside, or it needs an ordinary attempt */
 gboolean adc_plan_retry(const AttachDetachController *self, Plan *plan, AttachPair *pair);
 void adc_retries_apply(AttachDetachController *self, const PlanChange *change);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Volumes that this controller attaches itself: those of in-tree plugins that have not migrated, on
- * the whole or on the node, and of FlexVolume (INT-10 to INT-12). */
+/* Volumes that this controller attaches itself: volumes of FlexVolume, and of in-tree plugins that
+ * have not migrated, in the cluster or on the node (INT-10 to INT-12). */
 #include "controller.h"
 #include "models/api/migration/migration.h"
 #include "models/cluster/cluster.h"

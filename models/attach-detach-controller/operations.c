@@ -12,7 +12,7 @@ const char adc_attach_kind[] = "volume_attach", adc_detach_kind[] = "volume_deta
 /* Attach and detach: operations that run beside the passes, and what they leave in actual state
  * (ADC-56 to ADC-65). */
 
-/* ADC-56: tells the pods that waited when the attach began, even those that have gone since. */
+/* ADC-56: tells the pods that waited when the attach began, even if they have gone since. */
 static void
 plan_pod_events(Plan *plan, const char *type, const char *reason, const char *message)
 {

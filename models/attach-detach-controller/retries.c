@@ -13,8 +13,8 @@
  * count up @n_pods_gone, as a pair may outlive its pod (ADC-36.1). An attach that is disturbed
  * under way goes on, as its plan is a plan like any other. */
 
-/* Returns: whether the pod that is told is the one that wants the pair: there is no other, and none
- * of the same name has followed it */
+/* Returns: whether the pod that is told is the only pod that wants the pair, and no newer pod has
+ * its name */
 static gboolean
 tells_its_pod(const AttachDetachController *self, const AttachPair *pair)
 {

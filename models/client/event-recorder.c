@@ -341,7 +341,7 @@ prepare_head(EventRecorder *self)
 }
 
 /* The next event takes its token only when the last one is answered (CGO-70). Without a limit on
- * tokens everything until the write is known already, and needs no event of its own. */
+ * tokens the instant of the write is known at once, so no event of the engine is needed. */
 static void
 send_next(EventRecorder *self)
 {

@@ -40,8 +40,9 @@ ProcessState process_state(const Process *self);
 /* Its own time before each request takes @factor times as long; 1: the usual time. */
 void process_set_slowness(Process *self, double factor);
 typedef struct ProcessHeld ProcessHeld;
-/* The process does not run. When it runs again, @go_on is called, in the order of these calls; if
- * it ends before, @drop. Returns: (borrowed): for process_give_up(), until one of them is called */
+/* The process does not run. @go_on is called when it runs again, in the order of these calls; @drop
+ * if it ends before that. Returns: (borrowed): for process_give_up(), until one of them is called
+ */
 ProcessHeld *
 process_hold(Process *self, void (*go_on)(void *data), GDestroyNotify drop, void *data);
 /* Takes back what process_hold() returned; nothing is called. */

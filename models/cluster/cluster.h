@@ -124,9 +124,9 @@ gboolean cluster_foresee_node_info(const Cluster *self,
                                    CsiResponse *info);
 gboolean cluster_adopt_call(Cluster *self, const char *driver, const CsiRequest *request);
 
-/* The sidecars' calls of these methods (mask of 1 << CsiMethod) of the component's driver come to
- * @serve, which leads to cluster_answer_call(); @serve NULL: the component ends. Only a modelled
- * driver hands calls over. */
+/* Calls of these methods (mask of 1 << CsiMethod) that sidecars make to the component's driver are
+ * passed to @serve, which leads to cluster_answer_call(); @serve NULL: the component ends. Only a
+ * modelled driver passes calls on. */
 void cluster_serve_calls(Component *component, uint32_t methods, CsiServe serve);
 /* Nothing happens if the call has ended. */
 void cluster_answer_call(const Component *component, CsiCallId id, const CsiResponse *response);
@@ -214,8 +214,8 @@ void cluster_exit(Cluster *self, const Component *component);
  * or no election */
 const char *cluster_leader(const Cluster *self, const char *process, const char *instance);
 
-/* Whether there is such a process, dead or alive; whether any replica runs; and whether one could
- * lead, but none does. */
+/* Whether the process exists, dead or alive; whether any replica runs; whether one could lead, but
+ * none does. */
 gboolean cluster_has_process(const Cluster *self, const char *process, const char *instance);
 gboolean cluster_is_running(const Cluster *self, const char *process, const char *instance);
 gboolean cluster_awaits_leader(const Cluster *self, const char *process, const char *instance);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cluster-private.h"
 
-/* The directories of FlexVolume drivers on machines (FLX-45): all are there from the start, so only
- * those that were touched are stored. */
+/* The directories of FlexVolume drivers on machines (FLX-45): all exist from the start, so only the
+ * touched ones are stored. */
 
 typedef struct {
     gboolean is_gone;

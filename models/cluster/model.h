@@ -43,7 +43,7 @@ typedef struct {
                                Lease (CGO-61) */
 } ProcessElection;
 
-/* A feature gate of a program that has gates of its own, as the sidecars have. */
+/* A feature gate of a program with its own gates, such as a sidecar. */
 typedef struct {
     const char *name;
     gboolean is_on; /* unless --feature-gates says otherwise */

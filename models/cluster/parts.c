@@ -9,7 +9,8 @@
 #include "models/timing/timing.h"
 #include "sim/ticker.h"
 
-/* Members are pointers of many types: they are copied, so that none is read as another. */
+/* Members are pointers of many types, so they are copied as bytes: no pointer is read as another
+ * type. */
 static void *
 member_of(const Component *self, size_t at)
 {

@@ -104,8 +104,8 @@ typedef struct {
 #define WAKES(member) .wakes = offsetof(SELF, member)
 #define TICKS(member) .ticks = offsetof(SELF, member) /* beside WAKES() */
 #define WAKES_IF(member, condition) WAKES(member), .when = condition
-/* A failed key is tried again, after rate_limit_default if none is given. More: members of a
- * WorkersOptions. */
+/* A failed key is tried again with rate_limit_default, unless another is given. The rest are
+ * members of WorkersOptions. */
 #define HAS_WORKERS(member, queue, decide, ...) \
     {PART_AT(WORKERS, member), \
      .workers = {.name = queue, .sync = decide, .retry = TRUE, ##__VA_ARGS__}}

@@ -384,8 +384,8 @@ typedef struct {
     void *data;
 } CsiObserver;
 
-/* The calls in flight, in no order that means anything. @place: 0 at first. Returns: (borrowed):
- * the next one, until it ends; NULL: there are no more */
+/* The calls in flight; their order has no meaning. @place: 0 at first. Returns: (borrowed): the
+ * next call, valid until it ends; NULL: there are no more */
 const CsiCallRecord *csi_driver_next_call(const CsiDriver *driver, unsigned *place);
 
 /* @observer is copied; called in the order added, before the caller's reply. */

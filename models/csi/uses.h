@@ -98,7 +98,7 @@ typedef struct {
 } CsiUseClass;
 
 const CsiUseClass *csi_use_class(CsiUse use);
-/* Whether a driver with these capabilities gets the call, as far as capabilities matter. */
+/* Whether a driver with these capabilities gets the call; other conditions are not looked at. */
 gboolean csi_use_is_offered(CsiUse use, const CsiCapabilities *capabilities);
 
 /* The same for a call of the kubelet, which knows the node service only. */

@@ -329,7 +329,7 @@ queue_volume(ExternalHealthMonitor *self, const Object *volume)
     work_queue_add(self->queue, (ObjectKey *)volume->key);
 }
 
-/* EHM-22: not those that are queued, or that were dropped. */
+/* EHM-22: adds volumes that are neither queued nor dropped. */
 static gboolean
 add_pass(void *data)
 {

@@ -8,7 +8,7 @@
 
 /* The capacity controller: one CSIStorageCapacity for each pair of a segment of the cluster and a
  * class of the driver. external-provisioner's pkg/capacity/capacity.go. A part of the provisioner
- * with a queue and a client of its own. */
+ * with its own queue and client. */
 typedef struct Capacity Capacity;
 
 typedef struct {

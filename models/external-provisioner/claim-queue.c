@@ -113,7 +113,7 @@ remove_selected_node(Object *object, const void *arg)
     return object_set_annotation(object, PROVISIONER_NODE_KEY, NULL) || changed;
 }
 
-/* NODE-5: if each node has its own provisioner, they all compete anew. */
+/* NODE-5: if each node has its own provisioner, all of them compete again. */
 void
 attempt_reschedule(const ExternalProvisioner *self,
                    Plan *plan,
@@ -263,7 +263,7 @@ enum {
 };
 
 /* shouldProvision() and provisionClaimOperation() of sig-storage-lib's controller.go, after
- * checkNode() of external-provisioner's. Columns: all of these hold, none of these, then. */
+ * external-provisioner's checkNode(). Columns: all of these hold, none of these, then. */
 static const Rule claim_table[] = {
     {"PROV-11",   0,                                    KNOWN,                                        IGNORE       },
     {"PROV-13",   KNOWN | NAMED,                        0,                                            FINISH       },

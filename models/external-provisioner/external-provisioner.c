@@ -332,7 +332,7 @@ make_names(ExternalProvisioner *self)
         EVENTS_CORE);
 }
 
-/* Returns: (owned): a further client, with a token bucket of its own */
+/* Returns: (owned): a further client with its own token bucket */
 static ApiClient *
 make_client(const ExternalProvisioner *self, const char *name, double qps, int32_t burst)
 {
@@ -342,7 +342,7 @@ make_client(const ExternalProvisioner *self, const char *name, double qps, int32
                           unlimited ? API_CLIENT_UNLIMITED : qps, (unsigned)burst);
 }
 
-/* CAP-3: the value of the label that says who manages a capacity object. */
+/* CAP-3: the value of the label that names the manager of a capacity object. */
 static const char *
 managed_by(const ExternalProvisioner *self)
 {

@@ -9,7 +9,7 @@
 /* Classes and volumes of the in-tree plugin whose driver this provisioner serves: MIG-70 to MIG-72.
  */
 
-/* What was valid before it was translated still is, as far as the model reads it. */
+/* A translation keeps valid what was valid before, in all fields that the model reads. */
 static void
 ignore_fault(ApiParser *parser, const json_t *where, const char *message, const char *hint)
 {

@@ -307,7 +307,7 @@ alloc_in_plan(void *plan, size_t size)
     return plan_alloc(plan, size);
 }
 
-/* Returns: the node that the volume must reach; NULL: none is chosen */
+/* Returns: the node that the volume must reach; NULL: no node is chosen */
 static const char *
 provision_node_of(const Claim *claim)
 {

@@ -6,7 +6,7 @@
 /* The secrets that a StorageClass names for the calls of its driver (SEC-1, SEC-2). */
 
 typedef enum {
-    SECRET_USE_DEFAULT, /* where none of the others is given */
+    SECRET_USE_DEFAULT, /* where no more specific one is given */
     SECRET_USE_PROVISIONER,
     SECRET_USE_CONTROLLER_PUBLISH, /* from here on in the order of VolumeSecret */
     SECRET_USE_NODE_STAGE,

@@ -9,9 +9,9 @@
 #define NONE RESIZE_NONE
 
 /* expandAndRecover() in external-resizer's expand_and_recover.go: which size to ask the driver for.
- * An expansion that is under way somewhere keeps its size, even if the user has lowered the request
- * since; only after it has failed for good may another size be tried. Columns: all of these facts
- * hold, none of these, then, one of these statuses. */
+ * An expansion that is under way keeps its size, even if the user has lowered the request since;
+ * another size may be tried only after it has failed for good. Columns: all of these facts hold,
+ * none of these, then. */
 static const Rule new_size_table[] = {
     {"RSZ-3.1.1",  GROWS,          0,                           ASK_ALLOCATED,   NODE_INFEASIBLE                               },
     {"RSZ-3.1.2",  GROWS,          0,                           ASK_UNLESS_DONE, NODE_PENDING | NODE_IN_PROGRESS               },

@@ -60,8 +60,8 @@ snapshotter_sees(const ExternalSnapshotter *self, const SnapshotContent *content
                      self->base.node_name) == 0;
 }
 
-/* SNAP-41. Before 7.0 (SREL-33) each change, but from 6.0 on (SREL-32) none of a content with an
- * error. */
+/* SNAP-41. Before 7.0 (SREL-33) each change counts, but from 6.0 on (SREL-32) no change of a
+ * content with an error. */
 static gboolean
 queues_change(const ExternalSnapshotter *self, const Object *before, const Object *after)
 {

@@ -132,7 +132,7 @@ decide_pod_is_there(const void *data, Plan *plan)
     local_path_look(data, plan);
 }
 
-/* LOC-32: a pod of an earlier attempt serves as well. @action: "create" or "delete" */
+/* LOC-32: a pod of an earlier attempt is used, too. @action: "create" or "delete" */
 static void
 run_helper(const LocalPath *self,
            Plan *plan,

@@ -74,7 +74,7 @@ set_outcome(Object *object, const void *data)
     return TRUE;
 }
 
-/* LOC-22: the state is that of the volume; a failed volume has nothing to destroy. */
+/* LOC-22: the volume's state is taken; a failed volume has nothing to destroy. */
 static void
 decide_made(const void *data, Plan *plan)
 {
@@ -88,7 +88,8 @@ decide_made(const void *data, Plan *plan)
     plan_update(plan, *object, set_outcome, outcome, PLAN_STOP);
 }
 
-/* A LocalVolume does not tell how it will be used: as one of both kinds, on one node. */
+/* A LocalVolume does not tell how it will be used, so it is taken as usable in both ways, on one
+ * node. */
 static void
 make(const LocalVolumeAgent *self, Plan *plan, const Object *object)
 {
@@ -143,7 +144,8 @@ decide_sync(const void *data, Plan *plan)
     g_assert_not_reached();
 }
 
-/* LOC-20: only of its own node; a Failed volume is the controller's until it is Pending again. */
+/* LOC-20: acts on volumes of its own node only; a Failed volume belongs to the controller until it
+ * is Pending again. */
 static void
 agent_volume_changed(void *data, const Object *before, const Object *after)
 {

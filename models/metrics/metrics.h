@@ -3,9 +3,9 @@
 
 #include "sim/metrics.h"
 
-/* Kubernetes' own metrics, as far as a model can know them: names, types, labels and buckets as
- * release 1.32 and its sidecars print them (checked against their scrapes). Labels stand in order
- * of the alphabet; each series has a job besides. */
+/* Kubernetes' own metrics that a model can know: names, types, labels and buckets as release 1.32
+ * and its sidecars print them (compared with their scrapes). Labels are in alphabetical order; each
+ * series has a job besides. */
 typedef enum {
     METRIC_API_REQUESTS,
     METRIC_API_DURATION,

@@ -123,8 +123,8 @@ new_edit(const NodeLifecycle *self, Plan *plan, const char *reason, const char *
     return edit;
 }
 
-/* Ready, and the other conditions that the kubelet reported. A node that never posted gets all of
- * them now. */
+/* Ready and the other conditions that the kubelet reports. A node that never posted them gets all
+ * of them now. */
 static gboolean
 edit_unknown(Object *object, const void *arg)
 {

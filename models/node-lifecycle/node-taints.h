@@ -13,8 +13,8 @@
 #define TAINT_OUT_OF_SERVICE "node.kubernetes.io/out-of-service"
 
 /* The keys of the taints that the node controller manages: bits, in the order in which it adds
- * them. The first four are those of NodeTrouble. With the effect NoExecute it manages two of them
- * only. */
+ * them. The first four belong to NodeTrouble. With the effect NoExecute only two of them are
+ * managed. */
 typedef enum {
     MANAGED_TROUBLE = 1u << 0,
     MANAGED_NOT_READY = 1u << N_NODE_TROUBLES,
@@ -22,7 +22,7 @@ typedef enum {
     MANAGED_UNSCHEDULABLE = MANAGED_NOT_READY << 2,
 } ManagedTaint;
 
-/* The managed taints of one effect that a Node must have; it must have no others of them. */
+/* The managed taints of one effect that a Node must have; other managed taints are removed. */
 typedef struct {
     TaintEffect effect;
     unsigned keys; /* of ManagedTaint */

@@ -372,8 +372,8 @@ static const ComponentPart parts[] = {
                  KIND_POD,
                  WITH_INDEX(pods_by_node, index_pods_by_node),
                  .changed = taint_eviction_pod_event),
-    /* In Kubernetes eight workers decide (NL-40), which takes no time; each deletion then is a
-       goroutine of its own. */
+    /* In Kubernetes eight workers decide (NL-40), which takes no time; each deletion then runs in a
+     * goroutine. */
     HAS_WORKERS_ONCE(
         workers, "noexec_taint_pod", decide_evict, .n_workers = G_MAXUINT, .done = eviction_over),
 };

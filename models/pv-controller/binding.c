@@ -6,7 +6,7 @@
 
 #define ANNOTATION_PRE_RESIZE_CAPACITY "volume.alpha.kubernetes.io/pre-resize-capacity"
 
-/* The edits of both halves of a pair. */
+/* The edits of the volume and of the claim of a pair. */
 typedef struct {
     const Words *words;
     const ObjectKey *claim, *volume;
@@ -116,7 +116,7 @@ edit_claim_bound(Object *object, const void *arg)
     return TRUE;
 }
 
-/* PVC-56: what an unfinished expansion left behind, else the volume's own. */
+/* PVC-56: the size that an unfinished expansion left behind, otherwise the volume's. */
 static int64_t
 capacity_to_tell(const Volume *volume)
 {

@@ -52,6 +52,6 @@ void pv_cache_end_wait(PvCache *self, const ObjectKey *volume); /* the informer 
 gboolean
 pv_cache_waits_for_claim(const PvCache *self, uint32_t volume, uint32_t *claim, gboolean *is_only);
 gboolean pv_cache_is_at_rest(const PvCache *self); /* everything is settled */
-/* Walks those of a kind that are not settled, by slot: begin with *@slot = 0. Returns: FALSE: no
- * more; else *@slot is one, go on with *@slot + 1 */
+/* Walks the objects of a kind that are not settled, by slot: begin with *@slot = 0. Returns: FALSE:
+ * the end; otherwise *@slot is such an object, go on with *@slot + 1 */
 gboolean pv_cache_next_unsettled(const PvCache *self, ObjectKind kind, uint32_t *slot);

@@ -2,9 +2,9 @@
 #include "models/metrics/metrics.h"
 #include "models/pv-controller/pv-controller-private.h"
 
-/* The metric volume_operation_total_seconds: how long a claim waited from the first attempt to
- * provision its volume until it was bound, and a volume from the first attempt to delete it until
- * it was gone (PVC-84). Kept only while metrics are measured; a new controller begins anew. */
+/* The metric volume_operation_total_seconds: the time from the first attempt to provision a volume
+ * until its claim is bound, and from the first attempt to delete a volume until it is gone
+ * (PVC-84). Kept only while metrics are measured; a new controller starts without it. */
 
 GHashTable *
 pv_operation_times_new(const PvController *self)
@@ -14,8 +14,8 @@ pv_operation_times_new(const PvController *self)
                : g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
 }
 
-/* Returns: the plugin's name in the metric: that of the class, not of the annotation, which some
- * provisioners extend by a random uid */
+/* Returns: the plugin's name in the metric: taken from the class, not from the annotation, which
+ * some provisioners extend by a random uid */
 static const char *
 operation_times_plugin_of(const PvController *self, const char *class_name)
 {

@@ -6,6 +6,5 @@
 /* What only tests may call from outside of its file. */
 
 PvCache *pv_controller_cache(void *component);
-/* The workers take no more keys: the test starts syncs itself, and keys that they queue stay
- * queued. */
+/* Stops the workers: the test starts syncs itself, and keys that these queue stay queued. */
 void pv_controller_hold(void *component);

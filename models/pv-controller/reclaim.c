@@ -61,7 +61,8 @@ deleter_is_external(const Volume *volume)
             volume->source->origin == NULL);
 }
 
-/* INT-36: findDeletablePlugin(): the plugin that made the volume, else that of its source. */
+/* INT-36: findDeletablePlugin(): the plugin that made the volume, otherwise the plugin of its
+ * source. */
 static CsiDriver *
 deleter_of(const PvController *self, const Volume *volume)
 {

@@ -218,7 +218,7 @@ lookup_facts(const Volume *volume, const Claim *claim, gboolean was_asked)
     return facts;
 }
 
-/* @claim: of that name, perhaps an old copy; NULL: none is known */
+/* @claim: the claim of that name, perhaps an old copy; NULL: no such claim is known */
 static void
 plan_volume_and_claim(const PvController *self,
                       Plan *plan,

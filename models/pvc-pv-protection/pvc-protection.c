@@ -62,7 +62,7 @@ batch_entry(const Batch *batch, unsigned i)
 
 /* ---- Which pods use a claim: PROT-25 ---- */
 
-/* The pod has stopped for good: its deletion needs no more time. */
+/* The pod has stopped for good: its deletion takes no further time. */
 static gboolean
 pod_is_shut_down(const Pod *pod)
 {
@@ -367,8 +367,7 @@ claim_event(void *component, const Object *before, const Object *after)
         work_queue_add(self->queue, (ObjectKey *)after->key);
 }
 
-/* PROT-25: none of its containers runs. A deleted pod that never came to Running has started none.
- */
+/* PROT-25: no container runs. A deleted pod that never came to Running has started none. */
 static gboolean
 pod_is_terminated(const Pod *pod)
 {

@@ -3,11 +3,10 @@
 
 #include "models/cluster/model.h"
 
-/* Three controllers of kube-controller-manager that protect what is in use: the finalizer of a
- * claim goes when no pod uses it, that of a volume when it is not Bound, that of a
- * VolumeAttributesClass when no volume and no claim names it (only with the gate
- * VolumeAttributesClass). Rules:
- * docs/rules/pvc-pv-protection.md. */
+/* Three controllers of kube-controller-manager that protect what is in use: a claim loses its
+ * finalizer when no pod uses it, a volume when it is not Bound, a VolumeAttributesClass when no
+ * volume and no claim names it (only with the gate VolumeAttributesClass). Rules: docs/rules/pvc-
+ * pv-protection.md */
 extern const ModelClass pvc_protection_class;
 extern const ModelClass pv_protection_class;
 extern const ModelClass vac_protection_class;
@@ -41,7 +40,7 @@ typedef struct {
     const char *finalizer; /* interned */
 } Protection;
 
-/* All but USED. @object NULL: none of them */
+/* All bits apart from USED. @object NULL: no bit */
 uint32_t protection_facts(const Protection *self, const Object *object);
 /* PROT-10, PROT-20: it is deleted and has the finalizer still, or it is not and lacks it.
  * @protection: its Protection, as in WAKES_IF() */

@@ -265,8 +265,8 @@ edit_nothing(Object *object, const void *arg)
     return FALSE;
 }
 
-/* VB-91: volumes first, then claims, one after the other; also those that an earlier attempt has
- * written (VB-92). */
+/* VB-91: volumes first, then claims, one after the other, including objects that an earlier attempt
+ * has written already (VB-92). */
 static void
 plan_writes(Plan *plan, const Attempt *attempt)
 {
@@ -562,8 +562,8 @@ forget_pod(Scheduler *self, const Attempt *attempt)
         scheduler_cache_remove_pod(self->cache, cached);
 }
 
-/* SCH-50.9, SCH-50.10. Bindings run beside the cycles, any number of them (SCH-16); meanwhile the
- * node is charged (SCH-74). */
+/* SCH-50.9, SCH-50.10. Bindings run beside the cycles, any number at once (SCH-16); meanwhile the
+ * pod counts against the node (SCH-74). */
 static void
 attempt_assume(Scheduler *self, Attempt *attempt)
 {

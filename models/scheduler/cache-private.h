@@ -5,7 +5,7 @@
 #include "sim/slots.h"
 
 /* What the files of the cache share: cache.c has the nodes, cache-order.c their order and zones,
- * cache-pods.c the pods on them, cache-volumes.c the volumes of those. */
+ * cache-pods.c their pods, cache-volumes.c the volumes of these pods. */
 
 /* How many templates of pods can wait side by side before the memo of one is dropped for another */
 #define N_MEMOS 4
@@ -43,7 +43,7 @@ struct SchedulerCache {
     CacheOptions options;
     GPtrArray *nodes; /* of NodeInfo, by slot of the node's key */
     SimSlots pods;    /* of CachedPod, by slot: one life of each name, the others linked */
-    unsigned n_pods, n_assumed; /* in @pods; those of them that are assumed */
+    unsigned n_pods, n_assumed; /* the pods of @pods that are assumed */
     SimSlots claims;            /* of ClaimUse (owned), by slot; NULL: no pod uses it */
     SimSlots attachments;       /* of AttachmentUse, by slot */
     InformerIndex *attachments_by_volume;
@@ -52,8 +52,9 @@ struct SchedulerCache {
     gboolean order_is_old;
     PodCounts *counts;
     NodeCounts node_counts;
-    GArray *priorities; /* of PriorityCount, the lowest first; those of no pod are taken out */
-    GArray *nominated;  /* of NominatedPod */
+    GArray
+        *priorities; /* of PriorityCount, the lowest first; priorities without a pod are removed */
+    GArray *nominated; /* of NominatedPod */
     NodeSet special;
     LabelIndex *labels;
     gboolean labels_are_old;

@@ -141,7 +141,7 @@ PodCounts *scheduler_cache_pod_counts(const SchedulerCache *self);
 AskMemo *scheduler_cache_recall_ask(SchedulerCache *self, const Ask *ask);
 /* Nodes that repel some pods: cordoned, or with a taint of effect NoSchedule or NoExecute. */
 const NodeSet *scheduler_cache_special_nodes(const SchedulerCache *self);
-/* For questions about labels; the places are those of scheduler_cache_nodes(). */
+/* For questions about labels; places are as in scheduler_cache_nodes(). */
 LabelIndex *scheduler_cache_labels(SchedulerCache *self);
 /* How many nodes there are of each kind that some plugin looks for. */
 typedef struct {

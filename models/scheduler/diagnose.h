@@ -5,8 +5,8 @@
 #include "plugins/plugins.h"
 #include "queue.h"
 
-/* Why a pod finds no node: what the filters say of every node, also those behind the first that
- * rejects it. For those who ask a running scheduler; it changes nothing. */
+/* Why a pod finds no node: the answer of the filters for every node, including filters behind the
+ * first that rejects it. It serves questions to a running scheduler and changes nothing. */
 
 /* @node rejects the pod, by @plugin. @reason: as in the pod's condition, without the number */
 typedef void (*NodeRefused)(void *data,

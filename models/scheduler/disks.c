@@ -48,7 +48,7 @@ disks_kind_of(const VolumeSource *source)
     return NULL;
 }
 
-/* The @i-th inline volume as the pod has it; NULL: there are no more. */
+/* The pod's @i-th inline volume in the order of its spec; NULL: the end. */
 static const VolumeSource *
 inline_source(const Pod *pod, unsigned i)
 {

@@ -6,7 +6,7 @@
 /* Disks that pods name themselves, and that two pods of a node do not share (VF-34):
  * isVolumeConflict() in Kubernetes' volume_restrictions.go. */
 
-/* Whether the pod has one of those: GCE, EBS, iSCSI or RBD. */
+/* Whether the pod has a GCE, EBS, iSCSI or RBD disk. */
 gboolean pod_has_exclusive_disks(const Pod *self);
 /* Whether a node cannot have both pods. */
 gboolean pods_want_one_disk(const Pod *self, const Pod *other);

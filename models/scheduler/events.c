@@ -35,7 +35,7 @@ is_gated(const Pod *pod)
     return pod->spec->scheduling_gates != NULL && pod->spec->scheduling_gates->n_items > 0;
 }
 
-/* SCH-83: the status that the scheduler writes is none of these. */
+/* SCH-83: a status that the scheduler itself writes wakes no pod. */
 static uint32_t
 pod_actions(const Pod *before, const Pod *after)
 {

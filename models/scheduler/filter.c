@@ -21,7 +21,7 @@ typedef struct {
     NodeInfo *const *nodes;
     unsigned n_nodes;
     const Filters *active;
-    Filters beyond_ask; /* active, but those that go by the ask */
+    Filters beyond_ask; /* active filters without those that depend on the ask alone */
     Filters
         by_ask; /* with answers kept in sets: these; then the rest, for each node that is left */
     Filters by_node;

@@ -3,8 +3,8 @@
 
 #include "plugins/plugins.h"
 
-/* The nodes that a pod fits on: the filters of its plugins, most of which need not look at each
- * node. */
+/* The nodes that a pod fits on: the filters of its plugins, most of which need not be asked about
+ * each node. */
 
 /* Plugins whose filters are needed, in their order. */
 typedef struct {

@@ -132,8 +132,8 @@ has_word(const char *words, const char *word)
     return FALSE;
 }
 
-/* A kubelet with Azure's cloud provider tells its Node, by its size. Returns: -1: none of Azure's
- * machines. */
+/* A kubelet with Azure's cloud provider reports a limit by the machine's size. Returns: -1: not one
+ * of Azure's machines. */
 static int32_t
 told_by_azure(const char *type)
 {

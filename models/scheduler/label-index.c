@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "label-index.h"
 
-/* Some nodes of a set: a word that is not 0. A value that few nodes have, such as a host's name,
- * takes few of them. */
+/* Some nodes of a set: a word of bits that is not 0. A value that few nodes have, such as a host's
+ * name, has few words. */
 typedef struct {
     unsigned word;
     uint64_t bits;
@@ -15,7 +15,7 @@ typedef struct {
 } IndexedLabel;
 
 struct LabelIndex {
-    GPtrArray *labels; /* of IndexedLabel: those that were asked for since the last change */
+    GPtrArray *labels; /* of IndexedLabel: labels that were asked for since the last change */
     LabelsAt labels_at;
     const void *data;
     unsigned n_nodes;

@@ -20,7 +20,7 @@ struct PodCounter {
 
 struct PodCounts {
     GArray *topologies;  /* of Topology */
-    GPtrArray *counters; /* of PodCounter: those by labels */
+    GPtrArray *counters; /* of PodCounter: the counters by labels */
     GPtrArray *terms;    /* of CountedTerm */
     PodCountsWorld world;
 };

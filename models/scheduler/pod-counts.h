@@ -63,7 +63,7 @@ PodCounter *pod_counts_matching(PodCounts *self,
                                 unsigned topology,
                                 gboolean living);
 
-/* A term of pods on nodes, equal ones together; its counter counts the pods that have it. */
+/* A term of pods on nodes; equal terms are one entry. Its counter counts the pods with the term. */
 typedef struct {
     const char *namespace; /* of the pods that have it */
     PodAffinityTerm term;  /* references (owned) */

@@ -106,8 +106,8 @@ preemption_fits(Cycle *self, const Filters *active, NodeInfo *node)
     return result;
 }
 
-/* SCH-112: the pod fits with all of them gone; lets back in as many as possible. @removed: of
- * Removed. Returns: (owned): the victims */
+/* SCH-112: if the pod fits without all victims, lets as many of them as possible back in. @removed:
+ * of Removed. Returns: (owned): the victims */
 static GPtrArray *
 choose_victims(Cycle *self, const Filters *active, NodeInfo *node, GArray *removed)
 {
@@ -362,7 +362,7 @@ preempt_facts(const Cycle *self)
     return facts;
 }
 
-/* Counts reasons of its own. */
+/* Counts its reasons separately. */
 static Preemption
 preempt(Cycle *self, const Filters *active)
 {

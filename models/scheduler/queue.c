@@ -7,7 +7,7 @@
 
 struct SchedulingQueue {
     QueueOptions options;
-    SimSlots by_slot;     /* of QueuedPod: all that are in a store */
+    SimSlots by_slot;     /* of QueuedPod: all pods of a store */
     GPtrArray *stores[5]; /* by QueuePlace: three binary heaps and a bag; PLACE_NONE has none */
     unsigned n_rejected_by[N_PLUGINS_MAX]; /* in PLACE_UNSCHEDULABLE, by plugin */
     uint64_t n_moves;

@@ -26,12 +26,12 @@ typedef struct {
     SimTime admitted_at; /* when it first entered activeQ; TIME_UNSET: not yet (SCH-42) */
     uint32_t attempts;   /* pops so far (SCH-21) */
     uint16_t rejections; /* failed attempts that a plugin ended */
-    uint16_t errors;     /* failed attempts since the last of these: an error ended them */
+    uint16_t errors;     /* failed attempts since the last move; an error ends the count */
     uint32_t unschedulable_plugins; /* set of plugins that rejected it last time: 1 << PluginId */
     gboolean gated;
     QueuePlace place;
     unsigned index;    /* in its store */
-    uint64_t sequence; /* of its last move: the last tie-break of the heaps */
+    uint64_t sequence; /* the order of its last move: the last tie-break of the heaps */
     SimCauseId parked; /* for the log of causes: the cause that put it into its store */
 } QueuedPod;
 
@@ -71,8 +71,8 @@ void scheduling_queue_put(SchedulingQueue *self, QueuedPod *entry, QueuePlace pl
 QueuedPod *scheduling_queue_take(SchedulingQueue *self, QueuedPod *entry);
 /* Restores the order after the pod's priority may have changed. */
 void scheduling_queue_fix(SchedulingQueue *self, QueuedPod *entry);
-/* The pod to try next: the head of activeQ; SCH-38: if there is none, that of backoffQ. Returns:
- * (borrowed): NULL: none */
+/* The pod to try next: the head of activeQ; SCH-38: if activeQ is empty, the head of backoffQ.
+ * Returns: (borrowed): NULL: none */
 QueuedPod *scheduling_queue_next(const SchedulingQueue *self);
 /* SCH-S4: that one, out of all stores, its attempt counted. Returns: (owned): NULL: none */
 QueuedPod *scheduling_queue_pop(SchedulingQueue *self);

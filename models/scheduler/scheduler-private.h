@@ -19,13 +19,13 @@ typedef struct {
     const Pod *pod;                  /* (owned): as popped */
     QueuedPod *queued;               /* (owned): NULL: back in the queue, or on its way to a node */
     const char *node_name;           /* interned; NULL: none found */
-    GArray *choices;                 /* of VolumeChoice: what its claims get there */
+    GArray *choices;                 /* of VolumeChoice: the volumes of its claims on the node */
     const char *failure;             /* interned; NULL: none so far */
     SimTime started_at, admitted_at; /* for metrics */
     uint32_t number;                 /* of the attempts at its pod */
     const char *reason;              /* of the pod's condition, with failure */
     const char *nominated;           /* with failure: the node for which others go; NULL: none */
-    gboolean keeps_nomination;       /* with failure: that of an earlier attempt stays */
+    gboolean keeps_nomination;       /* with failure: the nomination by an earlier attempt stays */
     gboolean holds_loop;             /* the next pod waits until this is done */
 } Attempt;
 

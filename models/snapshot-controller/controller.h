@@ -102,7 +102,7 @@ void plan_group_creation(const SnapshotController *self, Plan *plan);
 
 /* Makes what is missing of a group's snapshots, then copies the content's status. */
 void plan_group_members(const SnapshotController *self, Plan *plan, const SnapshotContent *content);
-/* SNAP-85. Returns: (borrowed): the group that the snapshot's status names; NULL: none is there */
+/* SNAP-85. Returns: (borrowed): the group that the snapshot's status names; NULL: no such group */
 const Object *group_of_member(const SnapshotController *self, const VolumeSnapshot *snapshot);
 /* SNAP-86: the group whose content has this handle. Returns: (borrowed): its name; NULL: none */
 const char *group_with_handle(const SnapshotController *self, const char *handle);
@@ -119,7 +119,7 @@ extern const RuleTable snapshot_class_rules; /* SNAP-2 */
 
 /* No default class, or more than one. */
 void plan_no_default(Plan *plan, const char *error);
-/* @n: (out): how many default classes the driver has. Returns: (borrowed): the last of them */
+/* @n: (out): the number of the driver's default classes. Returns: (borrowed): the last of them */
 const Object *
 default_class(const SnapshotController *self, Plan *plan, const char *driver, unsigned *n);
 /* An ObjectEdit: the name of the class */

@@ -235,7 +235,7 @@ content_new(const SnapshotController *self, const SnapshotSync *sync, const Snap
     return object;
 }
 
-/* Of all volumes the same driver as the class. Returns: whether they are; else the plan fails */
+/* Checks that all volumes have the driver of the class. Returns: FALSE: the plan fails */
 static gboolean
 volumes_fit(Plan *plan, const SnapshotSync *sync, const SnapshotClass *class)
 {

@@ -7,7 +7,7 @@
 
 /* The sync once the class is known. */
 void decide_begin(const void *self, Plan *plan);
-/* Puts these finalizers at the end, also those that are there already. */
+/* Appends these finalizers, even if the object has them already. */
 void plan_add_finalizers(Plan *plan, gboolean as_source, gboolean as_bound);
 /* syncReadySnapshot() and syncUnreadySnapshot(). */
 void plan_binding(const SnapshotController *self, Plan *plan);

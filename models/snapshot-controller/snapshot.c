@@ -178,10 +178,11 @@ bind_given_content(Plan *plan, const VolumeSnapshot *snapshot, const SnapshotCon
 
 /* What is known of a snapshot with its finalizers. */
 enum {
-    READY = 1 << 0,    /* its status says so, and names a content */
-    PRESENT = 1 << 1,  /* that content, or else the one that belongs to it, is there */
-    MATCHES = 1 << 2,  /* of a ready one: the content is bound to it */
-    FAULTY = 1 << 3,   /* of another one: something is wrong with the content */
+    READY = 1 << 0, /* its status says so, and names a content */
+    PRESENT =
+        1 << 1, /* the content that is named, or the content that belongs to the snapshot, exists */
+    MATCHES = 1 << 2,  /* of a ready snapshot: the content is bound to it */
+    FAULTY = 1 << 3,   /* of another snapshot: something is wrong with the content */
     GIVEN = 1 << 4,    /* the snapshot names the content */
     COMPLETE = 1 << 5, /* the content knows the snapshot's uid, and a class */
     MEMBER = 1 << 6,   /* a group owns the snapshot */

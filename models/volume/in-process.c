@@ -257,8 +257,7 @@ in_process_add_call(const void *self, Plan *plan, InProcessRun *run)
 void
 in_process_begin(const void *self, Plan *plan, const InProcessWork *work)
 {
-    InProcessRun *run =
-        plan_notes(plan); /* of the operation before: a mount of the device, then of the pod */
+    InProcessRun *run = plan_notes(plan); /* a device mount and a pod mount before the operation */
 
     if (run == NULL)
         run = plan_new_notes(plan, InProcessRun, NULL);

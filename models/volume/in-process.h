@@ -41,7 +41,7 @@ typedef struct {
     const char *flex_driver; /* interned; NULL: an in-tree plugin */
     unsigned flex_changes;   /* of the driver's files on this machine until now */
     FlexOperation operation;
-    gboolean waits_for_attach; /* of FLEX_MOUNT_DEVICE: a device is to be there */
+    gboolean waits_for_attach; /* of FLEX_MOUNT_DEVICE: a device must exist */
     const char *device;        /* that the attach has named; interned or NULL */
     const FlexDrivers *known;
     int note;           /* PlanChange.what with which the component calls in_process_note() */

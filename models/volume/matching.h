@@ -22,7 +22,7 @@ typedef struct {
 
 typedef enum {
     MATCH_SKIP,      /* not this one */
-    MATCH_CANDIDATE, /* fits: the smallest of these wins */
+    MATCH_CANDIDATE, /* fits: the smallest such volume is taken */
     MATCH_RESERVED,  /* for the claim, and it fits: the search ends with it, or with nothing if the
                         node cannot reach it */
     MATCH_REFUSED, /* the claim names a VolumeAttributesClass and the gate is off: the search is an
@@ -40,8 +40,8 @@ MatchVerdict volume_match_judge(const MatchQuery *query, const Volume *volume, c
  * capacity_bytes. */
 int volume_compare_capacity(const Volume *a, const Volume *b);
 
-/* PVC-23: whether a claim may be bound to the volume that it names. Returns: %NULL: yes; else the
- * reason in Kubernetes' words; interned in @strings */
+/* PVC-23: whether a claim may be bound to the volume that it names. Returns: %NULL: yes; otherwise
+ * the reason in Kubernetes' words; interned in @strings */
 const char *volume_mismatch(const Claim *claim,
                             const Volume *volume,
                             gboolean attributes_classes,

@@ -37,13 +37,13 @@ ResizeError resize_error_class(CsiCode code);
 typedef enum {
     CONDITIONS_OF_RESIZE, /* as the resizer does it (RSZ-39) */
     CONDITIONS_OF_MODIFY,
-    CONDITIONS_OF_NODE_RESIZE, /* those of a resize, as the kubelet does it: one whose status is the
-                                  same stays as it is */
+    CONDITIONS_OF_NODE_RESIZE, /* the kubelet's conditions of a resize: a condition with the same
+                                  status stays as it is */
 } ConditionsKind;
 
-/* Puts each of @news (@n of them) in the place of an old condition of its type, or at the end.
- * Other old conditions of @kind stay only if @keep; old conditions of other kinds always stay.
- * Returns: (owned): NULL: none are left */
+/* Puts each of @news (@n items) in the place of the old condition of its type, or at the end. Other
+ * old conditions of @kind stay only if @keep; conditions of other kinds always stay. Returns:
+ * (owned): NULL: no condition is left */
 ClaimConditions *claim_conditions_merge(const ClaimConditions *old,
                                         ConditionsKind kind,
                                         const ClaimCondition *news,

@@ -46,7 +46,7 @@ typedef struct {
     SimTime retry_interval_start, retry_interval_max;
     int32_t n_workers;
     SimTime timeout;     /* of each call of the driver */
-    const char *version; /* its release: "v4.9"; empty: that of the books */
+    const char *version; /* its release: "v4.9"; empty: the release that docs/rules describes */
 } SidecarFlags;
 
 /* Whether its release is @major.@minor or later. @of_books: what holds for the one of the books. */

@@ -8,7 +8,7 @@
 /* What the snapshot-controller and the sidecar external-snapshotter share, as the two programs of
  * the external-snapshotter project do. */
 
-/* SNAP-80: snapshots of one volume and those of a group differ in their kinds and words. */
+/* SNAP-80: single snapshots and group snapshots differ in kinds and words. */
 typedef struct {
     ObjectKind snapshot, content, class;
     const char *prefix; /* "", "Group": in names of kinds, "VolumeGroupSnapshot", and in reasons of

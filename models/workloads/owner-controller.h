@@ -33,10 +33,10 @@ typedef struct {
         HAS_INFORMER(head.pods, KIND_POD, WITH_INDEX(head.orphans, index_orphans),                 \
                      .changed = handler)
 
-/* Returns: (borrowed): the next workload or budget whose selector matches @object, in its
- * namespace; NULL: no more */
+/* Returns: (borrowed): the next workload or budget of @object's namespace whose selector matches
+ * it; NULL: the end */
 const Object *next_selecting(InformerIter *iter, const Object *object);
-/* Wakes all of them in @owners, after @delay. */
+/* Wakes all workloads in @owners, after @delay. */
 void wake_selecting(Workers *workers, const Informer *owners, const Object *object, SimTime delay);
 /* WL-30: wakes an owner with minReadySeconds when a pod that becomes ready now has been ready for
  * so long; or a pod of the start state, which became ready before. @before: NULL: the pod is new */

@@ -4,8 +4,8 @@
 #include "models/plan/plan.h"
 #include "models/workloads/owner-controller.h"
 
-/* Creations and deletions of pods by one sync of a ReplicaSet, DaemonSet or Job. Each pod has a
- * plan of its own; the plan of the sync waits for all of them. */
+/* Creations and deletions of pods by one sync of a ReplicaSet, DaemonSet or Job. Each pod has its
+ * own plan; the plan of the sync waits for all of them. */
 
 /* The orders of one sync: the steps of its plan that wait for the pods. */
 typedef struct {

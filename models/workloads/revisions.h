@@ -4,8 +4,8 @@
 #include "models/api/workload.h"
 #include "models/plan/plan.h"
 
-/* ControllerRevisions: the history of a StatefulSet's or DaemonSet's templates, of which the newest
- * has the highest number. */
+/* ControllerRevisions: the history of the templates of a StatefulSet or DaemonSet; the newest has
+ * the highest number. */
 
 /* Of a pod: the revision that it was made of. Of a DaemonSet's revision: its hash. */
 #define LABEL_REVISION "controller-revision-hash"

@@ -3,7 +3,6 @@
 
 #include "kinds.h"
 
-/* The columns of kinds that no model has: for an API server's tables; `get` of runs never shows
- * them.
- * Returns: (static): %NULL: the kind has none of its own */
+/* The columns of kinds without a model: for an API server's tables; `get` of runs never shows them.
+ * Returns: (static): %NULL: the kind has only the default columns */
 const KindColumn *columns_find(const char *kind);

@@ -371,7 +371,7 @@ describe_object(const KubectlRequest *request, const KubectlKind *kind, json_t *
         kind->describe(&self, object);
     else
         describe_fields(&self, object);
-    /* Of all kinds with a description of its own, these alone show no Events. */
+    /* The kinds with a description but without Events in it. */
     if (strcmp(kind->kind, "Namespace") != 0 && strcmp(kind->kind, "ResourceQuota") != 0 &&
         strcmp(kind->kind, "LimitRange") != 0)
         put_events(&self, object, request->out);

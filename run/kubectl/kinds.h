@@ -14,7 +14,7 @@ typedef struct Cell Cell;
 typedef enum {
     COLUMN_WIDE = 1 << 0, /* shown only with -o wide */
     COLUMN_NAME = 1 << 1, /* begins with the kind where several kinds are printed */
-    /* Of an API server's Table: the column's type, and that of its cells ... */
+    /* Of an API server's Table: the column's type, and the type of its cells ... */
     COLUMN_INTEGER = 1 << 2,
     COLUMN_BOOLEAN = 1 << 3,
     COLUMN_TYPED = 1 << 4, /* ... numbers or truth values in a column of strings */
@@ -83,7 +83,7 @@ void cell_containers(Cell *cell); /* the column's path: what to tell of each: "n
 void append_access_modes(GString *out,
                          json_t *modes); /* "RWO,ROX,RWX,RWOP": in this order, each once */
 const char *
-class_name_of(json_t *object); /* of a claim or volume: the old annotation, or else the field */
+class_name_of(json_t *object); /* of a claim or volume: the old annotation, otherwise the field */
 void append_node_roles(GString *out, json_t *node); /* "<none>" */
 gboolean class_is_default(json_t *class);
 /* "a=b,c in (d,e),!f"; "<none>". @selector: a LabelSelector, or a map of labels */

@@ -50,7 +50,7 @@ int kubectl_get(const KubectlRequest *self, char **args);
 int kubectl_describe(const KubectlRequest *self, char **args);
 int kubectl_events(const KubectlRequest *self, char **args);
 /* @words: the command line after "kubectl": "get", "pvc", "-o", "wide". @self has no options.
- * Returns: the exit code; -1 if it is none of the three commands */
+ * Returns: the exit code; -1: another command */
 int kubectl_run(const KubectlRequest *self, char **words);
 
 /* get -w: a table that grows by a row with each change. */

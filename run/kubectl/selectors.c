@@ -227,8 +227,8 @@ label_selector_text_matches(const char *selector, json_t *labels, gboolean *matc
 
 /* ---- Field selectors ---- */
 
-/* The value of a field that an object does not have: an absent boolean is false, an absent number 0
- * (the kinds' ToSelectableFields() in pkg/registry print all of them). */
+/* The value of a field that is absent: false for a boolean, 0 for a number (the kinds'
+ * ToSelectableFields() in pkg/registry print such fields always). */
 static const char *
 absent_value(const char *field)
 {

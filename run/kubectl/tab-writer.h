@@ -16,5 +16,5 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(TabWriter, tab_writer_free)
 
 /* Returns: (borrowed): the text to append to */
 GString *tab_writer_text(TabWriter *self);
-/* Appends the aligned text to @out and starts anew. */
+/* Appends the aligned text to @out and forgets it. */
 void tab_writer_flush(TabWriter *self, GString *out);

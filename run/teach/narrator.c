@@ -216,7 +216,7 @@ narrator_state_of(const Object *object)
                                            : volume_phase_name(VOLUME_CONST(object)->phase);
 }
 
-/* The time from the removal of the last finalizer to that of the object, at most. */
+/* The longest time from the removal of the last finalizer to the removal of the object. */
 #define GOES_AFTER (50 * SIM_MS)
 
 /* Finds the component whose request made the change: the last one sent about the object. One

@@ -46,7 +46,8 @@ typedef struct {
                              "CreateVolume: OK (1s)"; of changes: the fields; "": others */
     const char *message;  /* of an Event; NULL: none */
     const char *verb;     /* of changes: the writer's request; NULL: unknown */
-    SimTime since;        /* of answers: the call's begin; of changes: the request's; else at */
+    SimTime since;        /* of answers: the begin of the call; of changes: the time of the request;
+                             otherwise at */
     gboolean is_step, is_answer;
     gboolean is_call, is_warning; /* of steps */
     gboolean is_failure;          /* of answers */

@@ -12,7 +12,7 @@
 typedef struct {
     const char *id;    /* "REL-10"; NULL ends the table */
     int since;         /* from 1.since on */
-    const char *rules; /* those that act differently: "PVC-61.3, PVC-61.4" */
+    const char *rules; /* the rules that decide differently: "PVC-61.3, PVC-61.4" */
     const char *text;
 } ReleaseChange;
 

@@ -11,8 +11,8 @@ typedef struct {
 /* Sorted by id. */
 extern const RuleBookEntry rule_book[];
 
-/* Translatable sentences of docs/plain-words.md for readers who do not know the rules. Sorted by
- * id. */
+/* Translatable sentences of docs/plain-words.md for readers without the rule books. Sorted by id.
+ */
 typedef struct {
     const char *id; /* NULL: the end */
     const char *words;
@@ -23,6 +23,6 @@ extern const RulePlainWords rule_plain_words[];
 /* @id: from a trace; if no book has "PVC-21.3" or "RSZ-54.1a", the table or rule around it is
  * found. Returns: (borrowed): NULL if no book has it */
 const RuleBookEntry *rule_book_find(const char *id);
-/* Returns: (static): the plain words for a rule, or else the book's sentence; NULL if no book has
+/* Returns: (static): the plain words for a rule, otherwise the book's sentence; NULL if no book has
  * it */
 const char *rule_book_words(const char *id);

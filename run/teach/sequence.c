@@ -90,8 +90,8 @@ add_message(Drawing *self,
 
 /* ---- Watches ---- */
 
-/* Finds the news that made a component act: its last watch, if no request or call of its own came
- * since. Returns: FALSE if it acted on something else */
+/* Finds the news that made a component act: its last watch event, unless a request or call of its
+ * own came since. Returns: FALSE if it acted on something else */
 static gboolean
 find_news(const Narrator *self, SimCauseId cause, SimTime at, ChainLink *news)
 {
@@ -167,8 +167,8 @@ add_news(Drawing *self, SimCauseId cause, SimTime at, unsigned lane)
 
 /* ---- Writes ---- */
 
-/* Small changes of storage objects are part of the story; those of other kinds are mostly of
- * status. */
+/* Small changes of storage objects are part of the story; small changes of other kinds are mostly
+ * status and left out. */
 static gboolean
 is_shown(const Entry *change)
 {

@@ -34,7 +34,8 @@ typedef struct {
     const char *object;    /* "pod/web-0": only messages about it */
     const char *namespace; /* of @object; NULL or "": any */
     SimTime from, to;      /* the period to show; SIM_TIME_MAX: to the end */
-    unsigned messages_max; /* shows no more, and says so; 0: no limit */
+    unsigned messages_max; /* the most messages that are shown; more are cut off, and a note says
+                              so; 0: no limit */
 } SequenceOptions;
 
 /* Returns: (owned): %NULL if the run has no such object */

@@ -28,7 +28,7 @@ calls_node_of(const CsiRequest *request)
     return request->served_by != NULL ? request->served_by : request->node_id;
 }
 
-/* Of an answer. Runs without failures do no more than look at its code. */
+/* Judges an answer. A run without failures only compares its code. */
 static void
 note_answer(WhyCalls *self, const CsiCallRecord *record, const char *node)
 {

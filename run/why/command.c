@@ -5,8 +5,8 @@
 
 /* What would help, as a command: the words in braces of a cause's row are filled in. */
 
-/* Where a process is found; {process}: its name, or that of the sidecar's image; {instance}: the
- * rest, as the node of a kubelet. */
+/* Where a process is found; {process}: its name, or the name of the sidecar's image; {instance}:
+ * the rest, such as a kubelet's node. */
 static const struct {
     const char *process; /* how its name begins */
     const char *command;

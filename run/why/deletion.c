@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is being deleted, and who holds it: a finalizer and its owner, a grace period, a mount. */
+/* Objects that are being deleted, and what holds each: a finalizer and its owner, a grace period, a
+ * mount. */
 #include "question.h"
 
 #include <string.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "findings.h"
 
-#define OBJECTS_MAX                                                                                \
-    200 /* of a kind: to look at all of 100,000 pods would take longer than the run */
+#define OBJECTS_MAX 200 /* of a kind: looking at 100,000 pods would take longer than the run */
 
 json_t *
 why_findings(const WhyView *view)

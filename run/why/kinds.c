@@ -150,7 +150,7 @@ why_ask_named(Question *self, const char *name, gboolean *exists)
         *exists = cluster_find_driver_number(self->cluster, slash + 1, &number);
         return *exists && ask_driver(self, slash + 1);
     }
-    if (g_strcmp0(kind, "lease") == 0) { /* heartbeats.h: those of nodes are no objects here */
+    if (g_strcmp0(kind, "lease") == 0) { /* heartbeats.h: the nodes' Leases are no objects here */
         const Object *node = why_get(self, KIND_NODE, NULL, slash + 1);
         *exists = node != NULL;
         return *exists && why_ask_node(self, (const Node *)node);

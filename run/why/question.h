@@ -19,7 +19,7 @@ typedef struct {
     ApiServer *api;
     Objects *objects;
     SimTime now;
-    GPtrArray *lists[N_KINDS]; /* of Object (borrowed): those there are; NULL: not asked yet */
+    GPtrArray *lists[N_KINDS]; /* of Object (borrowed): the existing objects; NULL: not asked yet */
     GHashTable *users;       /* claim's key -> GPtrArray of Pod that use it; NULL: not asked yet */
     GHashTable *attachments; /* volume's name -> GPtrArray of Attachment; NULL: not asked yet */
     GArray *doings;          /* of Doing */
@@ -27,8 +27,8 @@ typedef struct {
     Why *why;
 } Question;
 
-/* Facts as bits in the order in which they decide: a row for the first that holds. .all and .none
- * of a Rule. */
+/* Facts as bits, in the order in which they decide: the row for the first fact that holds applies.
+ * .all and .none of a Rule. */
 #define WHY_FIRST(fact) (fact), (fact)-1
 /* ... and the row where none holds. */
 #define WHY_NONE(end) 0, (end)-1
@@ -168,7 +168,7 @@ gboolean why_ask_named(Question *self, const char *name, gboolean *exists);
 gboolean why_ask_budget(Question *self, const DisruptionBudget *budget);
 /* The quota or limit that refuses a claim of this template (nullable) in the owner's namespace. */
 gboolean why_ask_refusal(Question *self, const Object *owner, const Claim *template);
-/* An object that is being deleted: who holds it. */
+/* An object that is being deleted: finds what holds it. */
 gboolean why_ask_deletion(Question *self, const Object *object);
 /* When the deletion was asked for: deletionTimestamp is later by the grace period. */
 SimTime why_deleted_since(const Object *object);

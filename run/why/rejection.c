@@ -76,7 +76,8 @@ rejection_is_used(Question *self, const Volume *volume, const NodeInfo *node)
     return FALSE;
 }
 
-/* Volumes without a pod have places, too: what keeps the first of them on the node. */
+/* A volume without a pod keeps its device, too: finds what keeps the first such volume on the node.
+ */
 static gboolean
 ask_remains(Question *self, const NodeInfo *node, const char *driver)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* VolumeSnapshots, groups of them, and their contents. */
+/* VolumeSnapshots, group snapshots, and their contents. */
 #include "question.h"
 
 #include <string.h>

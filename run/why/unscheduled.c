@@ -26,7 +26,8 @@ static const char *const cause_ids[N_NODE_CAUSES] = {
     [NODE_PRESSURE] = "node-pressure",
 };
 
-/* What a filter means. Rows with a reason come before that of the whole plugin. */
+/* The causes for what a filter says. Rows for one reason come before the row for the whole plugin.
+ */
 /* clang-format off */
 static const struct {
     PluginId plugin;
@@ -94,8 +95,8 @@ node_refused(void *data, const NodeInfo *node, PluginId plugin, const Reason *re
 #define FIXED_CAUSES                                                                               \
     (UINT32_C(1) << NODE_ZONE | UINT32_C(1) << NODE_SELECTOR | UINT32_C(1) << NODE_NO_VOLUME)
 
-/* Returns: the cause without which most of these nodes could take the pod, N_NODE_CAUSES: there are
- * no nodes. @excluded: leaves out the nodes with one of these causes */
+/* Returns: the cause whose removal would let most of these nodes take the pod; N_NODE_CAUSES: there
+ * are no nodes. @excluded: leaves out nodes with one of these causes */
 static NodeCause
 choose_among(const GArray *answers, uint32_t excluded)
 {

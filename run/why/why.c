@@ -305,8 +305,8 @@ why_is_about(const WhyLink *link, const char *object)
            strcmp(link->object + strlen("driver/"), object + strlen("csidriver/")) == 0;
 }
 
-/* The answer for all that is stuck whose chain ends at @object. Returns: (owned): the first of them
- * with @object alone; NULL: none */
+/* One answer for all stuck objects whose chain ends at @object. Returns: (owned): the answer for
+ * the first of them, with @object alone; NULL: no chain ends there */
 static Why *
 ask_who_waits(Question *self, const char *object, GPtrArray *waiting)
 {
@@ -439,8 +439,8 @@ group_free(void *data)
     g_free(self);
 }
 
-/* What many objects wait for is at fault itself; pods, claims and the like share no more than the
- * cause. */
+/* If many objects wait for this one, it is at fault itself; pods, claims and similar kinds merely
+ * share a cause. */
 static gboolean
 why_is_shared(const WhyLink *fault)
 {

@@ -3,9 +3,9 @@
 
 #include "calls.h"
 
-/* Why an object is not where somebody wants it: who waits for whom, down to the object at fault; by
- * facts of the cluster, its drivers and its processes, not by the words of Events. A row of
- * causes.c says what would help. */
+/* Why an object is not where somebody wants it: a chain of waits down to the object at fault, from
+ * facts about the cluster, its drivers and its processes, not from the words of Events. A row of
+ * causes.c tells what would help. */
 
 /* An object of the chain. What is no object of the API has a name, too: "driver/csi.example.com",
  * "process/kube-scheduler". */
@@ -30,7 +30,8 @@ struct Why {
     char *command;       /* ... as a command; NULL: none is known */
     SimTime ends_at;     /* when it ends by itself; SIM_TIME_MAX: never, or unknown */
     WhyMood mood;
-    GPtrArray *waiting; /* of char *: other objects that wait for the one at fault; may be empty */
+    GPtrArray
+        *waiting; /* of char *: other objects that wait for the object at fault; may be empty */
 };
 
 /* Whom to ask. */
@@ -54,8 +55,8 @@ typedef struct {
  * Returns: (owned): %NULL if there is no such object, and nobody would make it
  */
 Why *why_ask(const WhyView *view, const char *namespace, const char *object);
-/* Everything that is stuck, but no more than @limit objects of each kind. Returns: (owned): of
- * WhyGroup; the causes of most objects come first, those where only time must pass come last */
+/* Everything that is stuck, at most @limit objects of each kind. Returns: (owned): of WhyGroup;
+ * causes of most objects first, causes that only need time last */
 GPtrArray *why_ask_all(const WhyView *view, unsigned limit);
 /* Appends all that is stuck, a paragraph for each cause; or that nothing is. */
 void why_tell_all(const WhyView *view, GString *out);

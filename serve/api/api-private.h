@@ -64,7 +64,7 @@ void target_answer(const Target *self, unsigned code, json_t *object);
 void target_send(const Target *self, unsigned code, json_t *object);
 /* ... with a Status, which gives the code. @status: (taken) */
 void target_refuse(const Target *self, json_t *status);
-/* Sets apiVersion and kind of an object of the store, which has those of another version. */
+/* Sets apiVersion and kind of an object of the store, which are stored in another version. */
 void target_set_version(const Target *self, json_t *object);
 /* Whether the request's subresource is @name. */
 gboolean target_is(const Target *self, const char *subresource);
@@ -76,7 +76,7 @@ void read_list(const Target *target);
 typedef struct {
     const char *labels, *fields; /* NULL: none */
 } Selection;
-/* Reads the selectors. Returns: (owned): %NULL; a refusal if one of them is none */
+/* Reads the selectors. Returns: (owned): %NULL; a refusal if one of them is invalid */
 json_t *selection_read(const Target *target, Selection *selection);
 gboolean selection_takes(const Selection *self, json_t *object);
 /* Returns: (owned): a Scale of @object */
@@ -113,13 +113,13 @@ json_t *body_fault(const Target *target, const json_t *body);
  * refusal (its message), else warnings are added to the exchange. NULL: go on */
 char *body_check_fields(const Target *target, json_t *body, gboolean is_text);
 
-/* reviews.c: kinds that are only asked for, never stored. Returns: FALSE: it is none of them */
+/* reviews.c: kinds that are asked for, never stored. Returns: FALSE: another kind */
 gboolean review_answer(const Target *target);
 
-/* documents.c: discovery, OpenAPI, version, health. Returns: FALSE: the path is none of them */
+/* documents.c: discovery, OpenAPI, version, health. Returns: FALSE: another path */
 gboolean documents_answer(ServeApi *self, Exchange *exchange);
 
-/* own.c: /kvolsim/v1/. Returns: FALSE: the path is none of them */
+/* own.c: /kvolsim/v1/. Returns: FALSE: another path */
 gboolean own_answer(ServeApi *self, Exchange *exchange);
 /* Returns: (owned): the clock's state */
 json_t *own_clock_json(const ServeApi *self);

@@ -33,7 +33,7 @@ void serve_api_free(ServeApi *self);
 
 /* Answers a request, now or later. */
 void serve_api_handle(ServeApi *self, Exchange *exchange);
-/* Another run takes the place of this one: its watches end, and their clients list anew. */
+/* Another run replaces this run: its watches end, and their clients list again. */
 void serve_api_retire(ServeApi *self);
 /* Returns: how many watches there are */
 unsigned serve_api_n_watches(const ServeApi *self);

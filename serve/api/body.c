@@ -127,7 +127,8 @@ summary_of(const ExchangeRequest *request)
     return g_string_free(text, FALSE);
 }
 
-/* Returns: (owned): a refusal of a body without sense, in the words of what it should have been */
+/* Returns: (owned): a refusal of a body that cannot be read, in the words for the type that was
+ * expected */
 static json_t *
 refuse_body(const ExchangeRequest *request, const char *kind, const char *fault)
 {

@@ -32,8 +32,8 @@ void serve_clock_release(ServeClock *self);
 
 /* Time never goes past @end, whatever is asked for. */
 void serve_clock_set_end(ServeClock *self, SimTime end);
-/* From now on the clock goes to wherever @leader is, and nowhere else. It follows no longer if
- * one of them is freed, or @leader gets another follower. */
+/* From now on the clock follows @leader. It stops following if one of the two is freed, or if
+ * @leader gets another follower. */
 void serve_clock_follow(ServeClock *self, ServeClock *leader);
 /* Time stands still for ever; a goal that was set is given up: it is reached now. */
 void serve_clock_stop(ServeClock *self);

@@ -274,8 +274,8 @@ complete_templates(json_t *json)
     }
 }
 
-/* A status, and those of its members that Kubernetes' types tell even if they are zero. @type:
- * (nullable): of the whole object */
+/* Completes a status: adds the members that Kubernetes' types print even if they are zero. @type:
+ * (nullable): the type of the whole object */
 static void
 complete_status(json_t *json, const SchemaType *type)
 {

@@ -162,8 +162,8 @@ read_new(Write *self)
     return refusal != NULL ? refusal : complete_name(self, metadata);
 }
 
-/* A bare Node is a machine like those of the scenario's first group: its kubelet tells what it has.
- */
+/* A bare Node becomes a machine like the machines of the scenario's first group: its kubelet
+ * reports what it has. */
 static void
 complete_node(const Write *self)
 {

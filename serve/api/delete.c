@@ -287,7 +287,7 @@ collection_release(Collection *self)
 static void
 one_deleted(void *data, const ApiResponse *response)
 {
-    (void)response; /* one that is gone already is as good */
+    (void)response; /* 404 is fine */
     collection_release(data);
 }
 

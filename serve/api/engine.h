@@ -47,7 +47,7 @@ serve_engine_new_from_text(const ServeEngineOptions *options, const char *text, 
 /* The same for a file. */
 ServeEngine *
 serve_engine_new_from_file(const ServeEngineOptions *options, const char *file, GError **error);
-/* Answers all that wait for an answer and ends its watches: clients list anew. */
+/* Answers all waiting requests and ends the watches: clients list again. */
 void serve_engine_retire(ServeEngine *self);
 /* After all exchanges with it are over. */
 void serve_engine_free(ServeEngine *self);

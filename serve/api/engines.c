@@ -38,7 +38,7 @@ typedef struct {
 static void
 forget(ServeEngine **engine)
 {
-    ServeEngine *old = g_steal_pointer(engine); /* those that wait for it see that it is gone */
+    ServeEngine *old = g_steal_pointer(engine); /* the waiting requests see that it is gone */
 
     if (old != NULL)
         serve_engine_retire(old);
@@ -51,7 +51,8 @@ now_of(const ServeEngine *engine)
     return sim_now(run_sim(engine->run));
 }
 
-/* Makes the past anew, unless it is there and before @at: the run up to now, from its start. */
+/* Makes the past again (the run up to now, from its start), unless an engine exists that is before
+ * @at. */
 static gboolean
 look_back(Lane *lane, SimTime at, GError **error)
 {
@@ -119,7 +120,7 @@ replace_present(ServeEngines *self, Lane *lane)
     forget(&lane->past);
 }
 
-/* Frees the engines that nobody watches any more. Not while one of them is at work. */
+/* Frees the engines without watches. Not while one of them is at work. */
 static void
 free_retired(ServeEngines *self)
 {

@@ -39,8 +39,9 @@ typedef struct {
 struct Exchange {
     const ExchangeClass *class;
     ExchangeRequest request;
-    GPtrArray *headers; /* of char *: names and values of the answer's own headers, in turn */
-    gboolean is_over;   /* it is answered, or the client has gone: an answer changes nothing */
+    GPtrArray
+        *headers;     /* of char *: names and values of the answer's additional headers, in turn */
+    gboolean is_over; /* it is answered, or the client has gone: an answer changes nothing */
     const ExchangeStreamClass *stream_class; /* NULL: no stream */
     void *stream_data;
     int64_t ages_moved_ns;  /* see ages_shift() ... */

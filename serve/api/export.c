@@ -9,7 +9,7 @@
 #include "run/results/snapshot.h"
 
 /* Frames hold the components, drivers and figures at one instant. If there are more than this,
- * every second one goes, and the next ones are twice as far apart. */
+ * every second frame is dropped, and later frames are twice as far apart. */
 #define FRAMES_MAX 600
 #define FIGURES_MAX 100
 #define FRAME_EVERY (50 * SIM_MS)

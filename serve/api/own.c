@@ -150,7 +150,7 @@ translation(const ServeApi *self, const Exchange *exchange)
                : self->options.language(exchange_query(exchange, "lang"));
 }
 
-/* The language is that of the whole process: what the next file's failure is told in, too. */
+/* Sets the language of the whole process: later failures are told in it, too. */
 static void
 translation_end(const ServeApi *self)
 {

@@ -17,7 +17,7 @@ static const struct {
     {".svg",  "image/svg+xml"                 },
 };
 
-/* Returns: (owned): the path of the built-in file; NULL: the page has none of that name */
+/* Returns: (owned): the path of the built-in file; NULL: the page has no such file */
 static char *
 resource_of(const char *path)
 {

@@ -450,8 +450,8 @@ check_list_options(const Target *target)
                                 faults);
 }
 
-/* A list is of the present: of an exact version only if nothing has happened since, and of none
- * that is still to come. Returns: (owned): a refusal */
+/* A list shows the present: an exact version is served only if nothing has happened since, and a
+ * future version never. Returns: (owned): a refusal */
 static json_t *
 check_version(const Target *target)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Kinds that are only asked for: may I, who am I. Whoever reaches a served cluster may do all. */
+/* Kinds that are asked for and never stored: may I, who am I. Every client of a served cluster may
+ * do everything. */
 #include <string.h>
 
 #include "api-private.h"

@@ -9,7 +9,7 @@
 
 #include "models/api/fields.h"
 
-/* The end of the session, in place of which later ones of the same length are written. */
+/* The end of the session's text; later ends of the same length overwrite it. */
 #define UNTIL_FORMAT "%010" G_GINT64_FORMAT ".%09" G_GINT64_FORMAT "s"
 
 /* An action, and what becomes of it. */
@@ -241,7 +241,7 @@ count_answered(const ServeSession *self)
     return n;
 }
 
-/* Writes the record anew, with its first @n acts. */
+/* Writes the whole record again, with its first @n acts. */
 static gboolean
 write_record(ServeSession *self, unsigned n, GError **error)
 {

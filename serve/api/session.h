@@ -3,9 +3,9 @@
 
 #include "clock.h"
 
-/* What clients do to a served run. Each write is an action of a workload at an instant of its own,
+/* What clients do to a served run. Each write is an action of a workload at its own instant,
  * carried out by the run as if its scenario had it; so the scenario with these actions gives the
- * same bytes again. With a file, it is written there as it grows. */
+ * same bytes again. With a file, the record is written there as it grows. */
 typedef struct ServeSession ServeSession;
 
 typedef struct {

@@ -11,8 +11,8 @@
 
 /* The most calls in flight of a driver that are listed. */
 #define CALLS_MAX 40
-/* Objects that are gone are told to a page that knew them; of more than this the oldest are
- * forgotten, and a page from before them gets all objects anew. */
+/* A page is told of the objects that are gone. If there are more than this, the oldest are
+ * forgotten, and a page that has not heard of them gets all objects again. */
 #define GONE_MAX 4096
 
 /* An object and the number of its latest change. */
@@ -28,7 +28,7 @@ struct ServeStage {
     GQueue marks;     /* of Mark (owned), by number */
     GQueue gone;      /* links in @marks: objects that are gone, by number */
     GHashTable *find; /* key -> its link in @marks */
-    uint64_t id;      /* of this run: another one on the same server has another */
+    uint64_t id;      /* the run's number: another run on the same server has another */
     uint64_t n_changes;
     uint64_t forgotten; /* the number of the latest mark that was forgotten */
 };

@@ -30,8 +30,8 @@ serve_stage_objects(const ServeStage *self, uint64_t since, uint64_t *next, gboo
  * Returns: (borrowed): NULL: there was never such an object */
 const ObjectKey *
 serve_stage_find(const ServeStage *self, const char *object, const char *namespace);
-/* Returns: (owned): the processes but for the nodes' agents; and these as far as they are in
- * trouble */
+/* Returns: (owned): all processes other than the nodes' agents, and the agents that are in trouble
+ */
 json_t *serve_stage_processes(const ServeStage *self);
 /* Returns: (owned): the drivers with their calls in flight, a limited number of each */
 json_t *serve_stage_drivers(const ServeStage *self);

@@ -54,8 +54,7 @@ first_behind(const GPtrArray *keys, const char *place)
 }
 
 /* The keys of a namespace stand together: "shop/a" to "shop/z", and '0' is the character behind
- * '/'.
- * @begin, @end: (out): the range of them behind @after */
+ * '/'. @begin, @end: (out): the range of the keys behind @after */
 static void
 find_range(
     const GPtrArray *keys, const char *namespace, const char *after, unsigned *begin, unsigned *end)
@@ -213,7 +212,7 @@ add_made(void *key, void *value, void *data)
     return FALSE;
 }
 
-/* Events, leases, endpoints: not all of them are objects of the run. */
+/* Events, leases, endpoints: some of them are no objects of the run. */
 static GArray *
 store_list_collect(StoreKind *kind)
 {

@@ -15,7 +15,7 @@ struct ServeStore {
     ServedApis apis;         /* ... */
     unsigned generation;
     GHashTable *managers; /* uid -> json_t: managedFields */
-    /* (borrowed): those that keep a log; of KIND_OTHER by the number of the resource */
+    /* (borrowed): the stores that keep a log; of KIND_OTHER by the number of the resource */
     StoreKind *of_run[N_KINDS], *events;
     GPtrArray *others;
 };

@@ -10,7 +10,7 @@
 #include "serve/api/apply/managed-fields.h"
 #include "serve/api/openapi/custom.h"
 
-/* How many changes keep the JSON that was made of them. */
+/* The number of changes that keep their JSON. */
 #define JSON_KEPT 512
 
 /* ---- Changes ---- */

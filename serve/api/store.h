@@ -37,7 +37,7 @@ typedef struct {
     ServeStore *store;
     char *group, *resource;
     gboolean namespaced;
-    gboolean has_events; /* also those that components write */
+    gboolean has_events; /* also Events that components write */
     ObjectKind kind;
     unsigned number;      /* KIND_OTHER: of the resource among the run's Objects; else 0 */
     GPtrArray *sorted;    /* of ObjectKey, as etcd lists them; NULL: not sorted */
@@ -53,8 +53,8 @@ ServeStore *serve_store_new(Run *run);
 void serve_store_free(ServeStore *self);
 /* Returns: (owned): "apps/v1"; "v1" of the legacy group */
 char *store_api_version(const char *group, const char *version);
-/* The resources that are served: of the run's release, and those of CustomResourceDefinitions. Good
- * until such a definition changes: serve_store_generation() changes then, too. */
+/* The served resources: those of the run's release and of CustomResourceDefinitions. Valid until
+ * such a definition changes: serve_store_generation() changes then, too. */
 const ServedApis *serve_store_apis(const ServeStore *self);
 unsigned serve_store_generation(const ServeStore *self);
 

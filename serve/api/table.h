@@ -12,7 +12,7 @@ typedef enum {
     TABLE_NONE,     /* ... nothing */
 } TableInclude;
 
-/* Returns: FALSE: @text is none of ?includeObject='s words ("Metadata", "Object", "None"; NULL:
+/* Returns: FALSE: @text is not a value of ?includeObject ("Metadata", "Object", "None"; NULL:
  * Metadata) */
 gboolean table_include_parse(const char *text, TableInclude *include);
 

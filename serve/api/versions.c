@@ -134,8 +134,9 @@ find_cpu(const json_t *metrics, const char *member)
     return -1;
 }
 
-/* @list: "metrics", @member: "target", @share: "targetCPUUtilizationPercentage". Other metrics
- * stand in an annotation in v1, as in Kubernetes (there in words of v1, here in those of v2). */
+/* @list: "metrics", @member: "target", @share: "targetCPUUtilizationPercentage". v1 has no other
+ * metrics: they are kept in an annotation, as in Kubernetes (there in words of v1, here in words of
+ * v2). */
 static void
 convert_metrics(json_t *part,
                 json_t *annotations,

@@ -3,8 +3,8 @@
 
 #include "models/api/schema/resources.h"
 
-/* A kind that differs between its versions is stored in one of them. The others are converted when
- * they come and go, as k8s.io/kubernetes' pkg/apis/.../conversion.go does. */
+/* A kind that differs between its versions is stored in one version and converted to and from the
+ * others, as k8s.io/kubernetes' pkg/apis/.../conversion.go does. */
 
 /* Whether the version of @row is not that in which its kind is stored, and differs from it. */
 gboolean versions_differ(const ApiResource *row);

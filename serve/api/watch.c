@@ -27,7 +27,7 @@ typedef struct {
     WatchStart *initial;   /* (owned): sent first; NULL: nothing is left of it */
     unsigned n_initial;    /* objects of it that are done */
     uint64_t present;      /* the next change when it began: what it sends first ends there */
-    GQuark form;           /* of events that other watches want alike; 0: they are its own */
+    GQuark form;           /* the hash of events that other watches share; 0: no other watch does */
     gboolean wants_bookmarks, ends_initial, is_over, has_columns, bookmark_is_due;
     TableInclude include;
     gint64 ends_at, bookmark_at; /* us, of the machine's clock */
@@ -159,7 +159,8 @@ event_type(const WatchWatch *self, StoreChange *change)
     return is_seen ? (was_seen ? "MODIFIED" : "ADDED") : was_seen ? "DELETED" : NULL;
 }
 
-/* Whole objects in a version and medium look alike for all. Returns: 0: not those of this watch */
+/* Whole objects in one version and medium look the same to all watches. Returns: 0: this watch gets
+ * something else */
 static GQuark
 form_of(const Target *target)
 {

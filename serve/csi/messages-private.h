@@ -41,7 +41,7 @@ typedef enum {
 
 typedef struct {
     CsiPlace place;
-    const char *name; /* of the field; an underscore before that of a oneof's member */
+    const char *name; /* of the field; with an underscore before a oneof's member */
     CsiFieldKind kind;
     size_t offset, n_offset; /* n_offset: of the number of items */
     CsiPlace inside;

@@ -90,8 +90,7 @@ part(MessagesWalk *self, ProtobufCMessage *message, const ProtobufCFieldDescript
     return MEMBER(ProtobufCMessage *, message, field->offset) = new_message(self, field);
 }
 
-/* The parts of a repeated field, or the only part. To the wire: @n of them are made. Returns:
- * (borrowed) */
+/* The parts of a repeated field, or the only part. Encoding: makes @n parts. Returns: (borrowed) */
 static ProtobufCMessage **
 parts(MessagesWalk *self,
       ProtobufCMessage *message,
@@ -377,7 +376,7 @@ walk_number(MessagesWalk *self, const CsiField *field, void *wire, void *at)
     }
 }
 
-/* A message of which there is one. */
+/* A message that occurs once. */
 static void
 walk_part(MessagesWalk *self, const CsiField *field, ProtobufCMessage *inner, void *at)
 {

@@ -9,7 +9,7 @@
 /* CSI's messages on the wire, and as the structs of csi.h. One table says where each field of a
  * message is in the structs; it is read in both directions. */
 typedef struct {
-    ProtobufCMessage *message; /* as on the wire; NULL: it is none of this method */
+    ProtobufCMessage *message; /* as on the wire; NULL: not a field of this method */
     CsiRequest request;        /* what was read; valid until csi_message_clear() */
     CsiResponse response;
     char *fault; /* (owned): why it cannot be used; NULL: it can */
@@ -44,7 +44,6 @@ void csi_message_write_response(CsiMessage *self,
                                 int64_t epoch);
 void csi_message_clear(CsiMessage *self);
 
-/* A message as JSON, with the names of its fields; secrets and fields that are unset are left out.
- * As Go prints it: a oneof is a member of its own. @message: NULL: an empty object. Returns:
- * (owned) */
+/* A message as JSON, with the names of its fields and without secrets and unset fields. As Go
+ * prints it: a oneof is a nested member. @message: NULL: an empty object. Returns: (owned) */
 json_t *csi_message_json(const ProtobufCMessage *message);

@@ -38,8 +38,8 @@ void csi_server_answer(void *call, CsiCode code, const char *text, const Protobu
 /* The following may be called in any thread. */
 
 void csi_server_wake(void *self);
-/* Takes no more calls, and ends when those that it has are answered, or after the options' time; a
- * second time it ends at once. */
+/* Takes no more calls, and ends when its calls are answered or after the options' time; the second
+ * request ends it at once. */
 void csi_server_stop(CsiServer *self);
 /* Returns: (owned): see csi_plugin_metrics(); %NULL: it does not run */
 char *csi_server_metrics(CsiServer *self);

@@ -49,7 +49,7 @@ csi_plugin_metrics(CsiPlugin *self)
 
 /* ---- Nodes ---- */
 
-/* A value for a topology key of which nothing is known. */
+/* A value for a topology key of which no value is known. */
 static const char *
 made_up_segment(const char *key, const char *label, const char *node)
 {
@@ -155,8 +155,8 @@ csi_plugin_add_unknown_node(CsiPlugin *self, const char *node_id, const StringMa
 
 /* ---- Two processes ---- */
 
-/* The controller of a driver asks its cloud for nodes, so any name may be one. Its place is that of
- * the first volume. */
+/* The controller of a driver asks its cloud for nodes, so any name may be a node's. Its place is
+ * the first volume's place. */
 static void
 meet_node(CsiPlugin *self, const CsiRequest *request)
 {

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # What `make dist` packs is what git tracks, and what `make install` puts down works wherever it is moved to, and goes again.
 . "${KVOLSIM_SRCDIR:?}/tests/repo/lib.sh"
+needs import study teach loop
 [ "${KVOLSIM_SANITIZERS:-no}" != yes ] || skip_all "the sources are the same"
 unset MAKEFLAGS MFLAGS MAKELEVEL TESTS
 command -v make >/dev/null || skip_all "no make"

@@ -80,6 +80,6 @@ gboolean check_flag(const json_t *object, const char *path);
 /* Returns: the value printed as Go does with %#v */
 char *check_go_value(const json_t *value);
 /* same.c */
-/* Returns: whether two values are the same to Kubernetes: null, "", 0 and empty lists are as good
- * as nothing, quantities are numbers. @type: (nullable) */
+/* Returns: whether Kubernetes treats the two values as equal: null, "", 0 and empty lists count as
+ * absent, quantities are compared as numbers. @type: (nullable) */
 gboolean api_check_same(const SchemaType *type, const json_t *value, const json_t *other);

@@ -73,7 +73,7 @@ fault_old_env_name(const char *text)
     return g_str_has_prefix(text, "..") ? "must not start with '..'" : NULL;
 }
 
-/* IsValidPortName(): the only format of which one text may have several faults. */
+/* IsValidPortName(): the only format that reports several faults of one text. */
 static const char *
 fault_port_name(const char *text, unsigned n)
 {

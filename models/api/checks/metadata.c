@@ -98,8 +98,8 @@ check_template_metadata(Check *check, const json_t *metadata)
 
 /* ---- Finalizers, owners ---- */
 
-/* validateKubeFinalizerName(): kinds of the legacy group and those whose validation calls that of
- * pods. */
+/* validateKubeFinalizerName(): the legacy group's kinds, and kinds whose validation calls the pods'
+ * validation. */
 static void
 check_finalizers(Check *check, const json_t *finalizers)
 {

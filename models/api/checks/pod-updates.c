@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* ValidatePodUpdate() and those of the subresources: which fields of a pod may change. */
+/* ValidatePodUpdate() and the checks of subresources: which fields of a pod may change. */
 #include "checks-private.h"
 
 #include <string.h>
@@ -327,7 +327,7 @@ drop_cpu_and_memory(json_t *container, const json_t *old)
     }
 }
 
-/* @list: "containers", "initContainers"; of these, those that restart always may change. */
+/* @list: "containers", "initContainers"; only restartable containers of the latter may change. */
 static void
 check_resize_list(Check *check, const json_t *old, json_t *new, const char *list)
 {

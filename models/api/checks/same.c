@@ -28,7 +28,8 @@ is_same_quantity(const json_t *a, const json_t *b)
     return strcmp(x, y) == 0;
 }
 
-/* Members of @a, with those of @b; twice, for members that only one has. */
+/* Walks the members of @a beside the members of @b; then the other way round, for members that only
+ * @b has. */
 static gboolean
 has_members(const SchemaType *type, const json_t *a, const json_t *b)
 {

@@ -4,8 +4,8 @@
 #include "models/api/local/volume-filling.h"
 #include "models/api/pod.h"
 
-/* What a machine has of memory, disk and process ids, and who takes how much of them (EVM-1 to
- * EVM-5). No manifest tells that, so annotations do, which only this program reads. */
+/* A machine's memory, disk and process ids, and their users (EVM-1 to EVM-5). No manifest tells
+ * that, so it stands in annotations that only this program reads. */
 
 #define ANNOTATION_CAPACITY                                                                        \
     "kvolsim.io/capacity" /* of a Node: "memory=16Gi disk=100Gi inodes=6M images=50Gi pids=32k" */

@@ -5,7 +5,7 @@
 
 /* What only tests may call from outside of its file. */
 
-/* Each term of the volume's node affinity also wants one of these zones. */
+/* Restricts each term of the volume's node affinity to these zones. */
 gboolean topology_add(json_t *volume, const char *key, char **zones, GError **error);
 void topology_replace(json_t *volume, const char *old_key, const char *new_key);
 /* Each returns (owned): NULL with @error */

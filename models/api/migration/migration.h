@@ -5,9 +5,9 @@
 
 #include "models/api/release.h"
 
-/* In-tree plugins whose volumes a CSI driver takes over: which plugin goes to which driver, and
- * what becomes of classes, PersistentVolumes and volumes of pods (k8s.io/csi-translation-lib). All
- * objects are manifests; none that is given is changed. */
+/* In-tree plugins whose volumes a CSI driver takes over: the driver of each plugin, and what
+ * becomes of classes, PersistentVolumes and pods' volumes (k8s.io/csi-translation-lib). All objects
+ * are manifests; the arguments stay unchanged. */
 
 #define ANNOTATION_MIGRATED_PLUGINS                                                                \
     "storage.alpha.kubernetes.io/migrated-plugins" /* of a CSINode */

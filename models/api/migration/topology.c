@@ -196,7 +196,7 @@ zones_of_term(const json_t *term, const PlaceLabels *labels)
     return g_steal_pointer(&zones);
 }
 
-/* Adds labels and terms of regions, made from those of zones. */
+/* Adds labels and terms for regions, derived from the zones. */
 static gboolean
 topology_add_regions(json_t *volume, RegionOfZones region_of, GError **error)
 {

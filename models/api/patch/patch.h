@@ -4,7 +4,8 @@
 #include "models/api/schema/schema.h"
 
 /* The patches of the API server. No function changes its arguments; each returns a new object. The
- * code of an error is the HTTP status (400, 413, 415, 422), its message that of the Status. */
+ * code of an error is the HTTP status (400, 413, 415, 422), and its message is the Status's
+ * message. */
 #define PATCH_ERROR patch_error_quark()
 GQuark patch_error_quark(void);
 

@@ -196,9 +196,9 @@ by_order(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-/* normalizeElementOrder(): items of the patch in the order of @wanted, others in that of @before;
- * the two are merged by their places before the patch, and new items come first. Returns: (owned)
- */
+/* normalizeElementOrder(): the patch's items take the order of @wanted, the others keep the order
+ * of @before; both are merged by their places before the patch, and new items come first. Returns:
+ * (owned) */
 static json_t *
 put_in_order(const json_t *list, const json_t *wanted, const json_t *before, const char *key)
 {
@@ -358,7 +358,7 @@ merge_values(json_t *list, const json_t *patch)
     }
 }
 
-/* Merges @patch into a list. @wanted: (nullable): the order of the result; NULL: that of the patch.
+/* Merges @patch into a list. @wanted: (nullable): the order of the result; NULL: the patch's order.
  * Returns: (owned); NULL: the patch is faulty */
 static json_t *
 merge_list(const json_t *before,

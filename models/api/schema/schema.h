@@ -44,8 +44,8 @@ struct SchemaType {
     const SchemaField *fields;   /* of a struct, or known members of a custom resource's map: in the
                                     order of names; ends with a NULL name */
     const char *const *keys;     /* SCHEMA_KEYED: ends with NULL */
-    const SchemaField *choices;  /* of SCHEMA_ANY: the value is that of one of these, which tell
-                                    them apart in protobuf; NULL: the message there has its JSON */
+    const SchemaField *choices;  /* of SCHEMA_ANY: the types that the value may have; protobuf tells
+                                    them apart; NULL: the message holds its JSON */
     const char *const *words;    /* of a string: an enumeration; ends with NULL. NULL: any */
     const char *patch_merge_key; /* of a list of structs with patchStrategy merge; else NULL */
     gboolean patch_merges;       /* patchStrategy merge: items are added, not replaced */
@@ -69,11 +69,11 @@ typedef struct {
     unsigned bytes_max;       /* 0: any length */
     unsigned items_max;       /* 0: any number */
     gboolean has_min, has_max;
-    gboolean zero;      /* 0 is as good as nothing */
+    gboolean zero;      /* 0 counts as absent */
     gboolean always;    /* nothing is checked as 0 or "" */
     gboolean whole;     /* faults of items are told of the list */
-    gboolean ruled;     /* a rule tells of words that are none of the enumeration */
-    gboolean is_member; /* of a union: at most one of them is there */
+    gboolean ruled;     /* a rule, not the table, reports words outside of the enumeration */
+    gboolean is_member; /* of a union: at most one member may be set */
 } SchemaChecks;
 
 struct SchemaField {
@@ -82,12 +82,12 @@ struct SchemaField {
     gboolean required;
     const char *fallback; /* JSON: the default that OpenAPI tells ("\"TCP\"", "{}"); NULL: none */
     unsigned number;      /* in protobuf; 0: it has none */
-    unsigned message;     /* the number of the field whose message has it in protobuf, beside the
-                             struct's own fields in JSON, after 256 times that of the field around
-                             that one; 0: the struct's own message */
-    gboolean pointer;     /* of a scalar: Go has a pointer, so that zero is a value; else zero in
-                             protobuf means that the field was not given */
-    guint8 since, until;  /* the first and last minor release that has it; 0: no limit */
+    unsigned message; /* In protobuf the field lies in the message of another field: that field's
+                         number, plus 256 times the number of the field around it; 0: the struct's
+                         own message. In JSON it stands beside the struct's own fields */
+    gboolean pointer; /* of a scalar: Go has a pointer, so zero differs from absent; otherwise zero
+                         in protobuf means absent */
+    guint8 since, until;        /* the first and last minor release with the field; 0: no limit */
     const SchemaChecks *checks; /* NULL: none */
     const char *set; /* JSON: what the API server gives a struct that lacks it; NULL: nothing */
 };
@@ -113,10 +113,10 @@ schema_is_in(const SchemaField *field, int minor)
 {
     return minor == 0 || (field->since <= minor && (field->until == 0 || minor <= field->until));
 }
-/* Returns: the field of a struct, or a known member of a custom resource's map; %NULL if it has
- * none of that name. @type may be NULL */
+/* Returns: the field of a struct, or a known member of a custom resource's map; %NULL if there is
+ * no field of that name. @type may be NULL */
 const SchemaField *schema_field(const SchemaType *type, const char *name);
 /* Returns: the type of the member @name of a struct or map; %NULL: unknown, or any */
 const SchemaType *schema_member(const SchemaType *type, const char *name);
-/* Returns: the @n-th struct of all in the order of their names; %NULL: there are no more */
+/* Returns: the @n-th struct in the order of names; %NULL: there are no more */
 const SchemaType *schema_struct(unsigned n);

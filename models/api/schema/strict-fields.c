@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* sigs.k8s.io/json keeps no more. */
+/* sigs.k8s.io/json stops after this many faults. */
 #define FAULTS_MAX 100
 /* As jansson's parser: deeper texts are no bodies. */
 #define DEPTH_MAX 2048

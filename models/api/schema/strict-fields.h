@@ -22,7 +22,8 @@ strict_unknown_fields(const SchemaType *type, int minor, const json_t *object, G
 /* Returns: (owned): the message of fieldValidation=Strict: "strict decoding error: unknown field
  * \"spec.x\", duplicate field \"spec.y\"". With Warn each fault is a warning of its own */
 char *strict_error(const GPtrArray *faults);
-/* Removes the fields that @type does not have: the API server stores none of them. */
+/* Removes the fields that @type does not have, as the API server does before it stores an object.
+ */
 void strict_prune(const SchemaType *type, int minor, json_t *object);
 /* Removes members that are null, as Go's decoder takes them for absent; in a map of texts they are
  * "". @type: (nullable) */

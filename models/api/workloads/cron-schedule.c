@@ -268,7 +268,7 @@ clock_on(const TimeZone *zone, int64_t day, int hour)
     return clock_at(zone, local - time_zone_offset(zone, local - time_zone_offset(zone, local)));
 }
 
-/* If one of the two day fields is any, both must match, else one of them. */
+/* If one of the two day fields is "any", both must match, otherwise one suffices. */
 static gboolean
 day_matches(const CronSchedule *self, const GDate *day)
 {

@@ -14,7 +14,7 @@
 
 /* ---- Matching ---- */
 
-/* Of those that a pod here can have. */
+/* Of the conditions that a pod has in this model. */
 static uint32_t
 condition_status(const Pod *pod, const char *type)
 {

@@ -36,7 +36,7 @@ static const Field priority_class_fields[] = {
     FIELDS_END,
 };
 
-/* Every cluster has the two of the system: whoever creates them anew must give their values. */
+/* Every cluster has the two system classes: creating one again is valid only with its values. */
 static void
 priority_class_check(ApiParser *parser, const json_t *manifest, const Object *object)
 {

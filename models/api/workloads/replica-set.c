@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "workload-private.h"
 
-/* The types of both kinds are equal but for the selector. Fields with references stand first. */
+/* The two kinds have the same fields apart from the selector. Fields with references stand first.
+ */
 /* clang-format off */
 #define REPLICA_SET_FIELDS \
     FIELD("spec.template", field_pod_template, ReplicaSet, template, FIELD_REQUIRED), \

@@ -77,7 +77,7 @@ is_empty_folder(const char *folder)
     return names != NULL && g_dir_read_name(names) == NULL;
 }
 
-/* Another user who may write there could make us remove files of others. */
+/* Another user who may write there could make us remove that user's files. */
 static gboolean
 is_safe(const char *folder, GError **error)
 {
@@ -303,7 +303,7 @@ parse_line(const char *line)
         return NULL;
     LoopEntry *entry = g_new(LoopEntry, 1);
     entry->deed = deed;
-    /* GLib warns of a backslash at the end; none of ours has an odd number of them there. */
+    /* GLib warns of a backslash at the end; our texts never end with an odd number of them. */
     size_t n_last = strlen(space + 1), n_slashes = 0;
     while (n_slashes < n_last && space[n_last - n_slashes] == '\\')
         n_slashes++;

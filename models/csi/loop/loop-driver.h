@@ -38,13 +38,10 @@ typedef struct {
     unsigned peak; /* most calls at once */
 } LoopPace;
 
-/**
- * loop_driver_collect:
- * @start_us: the monotonic clock's time of virtual time 0
- * Schedules the ends that have come since, each at its own virtual time, or now if that is past. No
- * two are at the same instant, and none at that of another event, so a recording of them has one
- * order only. Returns: whether there were any
- */
+/* loop_driver_collect: @start_us: the monotonic clock's time of virtual time 0 Schedules the calls
+ * that have ended since the last look, each at its own virtual time, or now if that is past. Each
+ * gets an instant of its own, apart from all other events, so a recording has one order only.
+ * Returns: whether there were any */
 gboolean loop_driver_collect(LoopDriver *self, gint64 start_us);
 LoopPace loop_driver_pace(const LoopDriver *self);
 /* For observers: how long the back end worked on the call that ends now. */

@@ -27,7 +27,7 @@ node_path(const LoopPlace *place, const char *path, GError **error)
     return relative;
 }
 
-/* The volume's device, attached anew if the machine lost it. (owned) NULL with @error */
+/* The volume's device; attached again if the machine lost it. (owned) NULL with @error */
 static char *
 device_of(LoopBackend *self, const LoopVolume *volume, GError **error)
 {

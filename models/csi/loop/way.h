@@ -4,8 +4,8 @@
 #include <glib.h>
 
 /* The way to a path below a folder, as far as it can be trusted: step by step from descriptor to
- * descriptor, through no symbolic link and never upwards. Whoever renames folders meanwhile cannot
- * lead it elsewhere. */
+ * descriptor, through no symbolic link and never upwards. Renaming a folder meanwhile cannot lead
+ * it elsewhere. */
 
 typedef enum {
     LOOP_WAY_ANY = 0,
@@ -27,7 +27,7 @@ int loop_way_open_parent(const char *folder, const char *path, LoopWayRules rule
  * socket */
 int loop_way_open_file(const char *path);
 
-/* Whether @path is one of those for loop_way_open_parent(). */
+/* Whether @path belongs to the paths that loop_way_open_parent() opens. */
 gboolean loop_way_is_well_formed(const char *path);
 /* Whether @code is one of the four that say that a way leads elsewhere. */
 gboolean loop_way_leads_elsewhere(int code);

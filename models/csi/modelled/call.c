@@ -56,7 +56,7 @@ unlock(CsiModelledDriver *self, ModelledCall *call)
     }
 }
 
-/* The lock is a member of what its holder keeps alive. */
+/* The lock is a member of an object that its holder keeps alive. */
 static CallVerdict
 wait_for_lock(CsiModelledDriver *self, ModelledCall *call, gboolean *lock)
 {

@@ -11,7 +11,7 @@
  * when its caller gives up. */
 typedef struct CsiModelledDriver CsiModelledDriver;
 
-/* Latencies: those of the methods, by CsiMethod, and some that depend on more. */
+/* Latencies: one for each method, by CsiMethod, and some for special cases of a method. */
 typedef enum {
     CSI_LATENCY_CREATE_FROM_SNAPSHOT = CSI_N_METHODS, /* else CreateVolume's */
     CSI_LATENCY_CREATE_FROM_VOLUME,                   /* else CreateVolume's */
@@ -202,8 +202,8 @@ void csi_modelled_driver_set_keeps_volumes(CsiModelledDriver *self, gboolean kee
 void csi_modelled_driver_set_node_limit(CsiModelledDriver *self, const char *name, int limit);
 
 /* Calls of @methods (mask of 1 << CsiMethod) at the controller's socket go to @serve: a component
- * is the driver's controller. It calls csi_modelled_driver_answer(), later. @serve NULL: it has
- * died: such calls end as UNAVAILABLE, also those that it had. */
+ * is the driver's controller. It calls csi_modelled_driver_answer() later. @serve NULL: the
+ * component has died; new calls and the calls that it had end as UNAVAILABLE. */
 void csi_modelled_driver_set_server(CsiModelledDriver *self,
                                     uint32_t methods,
                                     CsiServe serve,
@@ -262,8 +262,8 @@ gboolean csi_modelled_driver_set_condition(CsiModelledDriver *self,
                                            gboolean abnormal,
                                            const char *message);
 
-/* Changes at run time. Calls in flight keep their draws, and the limits for which they wait; counts
- * of errors begin anew. */
+/* Changes at run time. Calls in flight keep their draws and the limits that they wait for; counts
+ * of errors restart. */
 void csi_modelled_driver_set_pools(CsiModelledDriver *self,
                                    const CsiModelledPool *pools,
                                    unsigned n_pools);
@@ -272,7 +272,7 @@ void csi_modelled_driver_set_pools(CsiModelledDriver *self,
 gboolean csi_modelled_driver_set_usage(CsiModelledDriver *self,
                                        const char *volume_id,
                                        const VolumeFilling *usage);
-/* Changes all of these, the sizes and usage of volumes and @ready_at; the other options stay. */
+/* Changes these options, the sizes and usage of volumes and @ready_at; the other options stay. */
 void csi_modelled_driver_set(CsiModelledDriver *self, const CsiModelledOptions *options);
 
 /* Returns: the time until which Probe answers "not ready" */

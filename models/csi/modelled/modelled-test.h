@@ -5,8 +5,8 @@
 
 /* What only tests may call from outside of its file. */
 
-/* Changes at run time. Calls in flight keep their draws, and the limits for which they wait; counts
- * of errors begin anew. */
+/* Changes at run time. Calls in flight keep their draws and the limits that they wait for; counts
+ * of errors restart. */
 void
 csi_modelled_driver_set_latency(CsiModelledDriver *self, CsiLatency latency, const SimDist *dist);
 void csi_modelled_driver_set_errors(CsiModelledDriver *self,

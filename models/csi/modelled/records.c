@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The memory of the back end as JSON, object by object. Times are kept as ns since 1970, because
- * the virtual time of the next process begins anew. */
+ * the next process's virtual time starts at 0 again. */
 #include "modelled-private.h"
 
 #include <jansson.h>

@@ -93,8 +93,9 @@ candidate(const CsiRequest *request, unsigned i)
                                     : request->requisite[i - request->n_preferred];
 }
 
-/* Returns: (borrowed): the value of @key in a place. A wanted place may lack it (allowedTopologies
- * has fewer keys); then it is that of the first node there. NULL: no such node */
+/* Returns: (borrowed): the value of @key in a place. A wanted place may lack the key
+ * (allowedTopologies has fewer keys); then the value comes from the first node in the place. NULL:
+ * no such node */
 static const char *
 value_in(const CsiModelledDriver *driver, const StringMap *wanted, const char *key)
 {

@@ -5,7 +5,7 @@
 /* VolumeBinding's score, behind the gate VolumeCapacityPriority: how much of the free volumes that
  * a node offers would be used (VB-61). */
 
-#define SCORE_UNIT 10 /* scores of the configuration go to 10, those of plugins to 100 */
+#define SCORE_UNIT 10 /* scores in the configuration go to 10, scores of plugins to 100 */
 
 gboolean
 capacity_shape_parse(const char *text, GArray *shape)

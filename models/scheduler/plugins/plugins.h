@@ -69,7 +69,7 @@ typedef struct {
 typedef struct {
     const char *driver;
     uint32_t n_volumes;
-    gboolean is_shared; /* some pod uses one of them already */
+    gboolean is_shared; /* some pod uses one of its volumes already */
     gboolean is_needed; /* on the node (VF-93) */
     const char *csi;    /* the driver that takes the plugin's volumes over; else @driver */
     const struct InTreePlugin *plugin; /* of either name; NULL: none */
@@ -121,9 +121,9 @@ typedef struct {
 
 /* A term of pod affinity in effect: what the count of a node's domain means. */
 typedef enum {
-    TERM_REQUIRED,  /* of the pod: pods of the term must be there */
-    TERM_FORBIDDEN, /* of the pod: they must not be there */
-    TERM_FORBIDS,   /* of others: they do not want the pod */
+    TERM_REQUIRED,  /* the pod's affinity terms: matching pods must be there */
+    TERM_FORBIDDEN, /* the pod's anti-affinity terms: matching pods must not be there */
+    TERM_FORBIDS,   /* anti-affinity terms of other pods that match the pod */
     TERM_SCORED,
 } TermKind;
 
@@ -147,11 +147,13 @@ typedef struct {
     GArray *spread;        /* of SpreadState */
     GArray *outside;       /* of int32_t: see SpreadState */
     GArray *terms;         /* of TermState */
-    GArray *choices;       /* of VolumeChoice, nothing owned: for the node that was asked last */
-    GPtrArray *taken; /* of ObjectKey: volumes chosen for the pod's claims on the node at hand */
-    GArray *limited;  /* of LimitedDriver */
-    GArray *names;    /* of VolumeName: of the pod, as the limits count them */
-    GArray *marks;    /* of unsigned: which domains were seen in the count of this number */
+    GArray *choices;       /* of VolumeChoice (items borrowed): for the node that was asked last */
+    GPtrArray
+        *taken;      /* of ObjectKey: the volumes chosen for the pod's claims on the present node */
+    GArray *limited; /* of LimitedDriver */
+    GArray
+        *names; /* of VolumeName: the pod's volumes, under the names by which limits count them */
+    GArray *marks; /* of unsigned: the last count that met the domain */
     unsigned n_marks;
     const CycleClaim
         *unknown_volume; /* a claim whose volume cannot be counted (VF-1); NULL: none */
@@ -159,7 +161,7 @@ typedef struct {
     gboolean has_disks;   /* named in the pod, that pods of a node do not share (VF-34) */
     gboolean self_affine; /* the pod matches its own required affinity terms */
     int64_t nonzero_cpu_milli, nonzero_memory_bytes;
-    AskMemo *memo; /* borrowed: what is known of what the pod asks for */
+    AskMemo *memo; /* (borrowed): what is known about pods with the same request */
     uint32_t
         ask_plugins; /* 1 << PluginId: their filters and scores depend on that and the node alone */
     uint32_t refusals;  /* 1 << Refusal: of the node that is asked; to be emptied before */

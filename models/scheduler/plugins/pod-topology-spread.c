@@ -41,8 +41,8 @@ selector_of_owner(const Cycle *cycle)
     return set == NULL ? NULL : workload_selector(set);
 }
 
-/* Returns: (nullable) (owned): the selectors of the pod's Services in one. Each has all of its
- * pairs among the pod's labels, so two of them never want different values. */
+/* Returns: (nullable) (owned): the selectors of the pod's Services merged into one. The pod's
+ * labels have all of their pairs, so two selectors never want different values. */
 static StringMap *
 select_by_services(const Cycle *cycle)
 {
@@ -129,8 +129,8 @@ count_on_node(const SpreadState *state, const NodeInfo *node)
     return n;
 }
 
-/* The counters have all pods of a domain; takes off those on nodes that do not count, of which
- * there mostly are none. */
+/* The counters have all pods of a domain; subtracts pods on nodes that do not count, usually none.
+ */
 static void
 count_outside(Cycle *cycle, SpreadState *state)
 {

@@ -216,7 +216,7 @@ requested(const Cycle *cycle, unsigned i)
     return g_array_index(cycle->claims, CycleClaim, i).claim->request_bytes;
 }
 
-/* VB-23: by size, those of equal size in the order of the pod's volumes. */
+/* VB-23: by size; claims of equal size in the order of the pod's volumes. */
 static void
 add_by_size(Cycle *cycle, unsigned i)
 {
@@ -300,7 +300,7 @@ offer_to_nodes(Cycle *cycle, const CycleClaim *claim, unsigned candidate)
     return TRUE;
 }
 
-/* The best candidate of each node, so that no node goes through all of them. */
+/* The best candidate of each node, so that a node need not walk all candidates. */
 static void
 find_best_candidates(Cycle *cycle, CycleClaim *claim)
 {
@@ -381,7 +381,7 @@ narrow_to_selected(Cycle *cycle, const char *node_name)
     return TRUE;
 }
 
-/* VB-50: where a volume may be made for the claim, and where there is room for it. */
+/* VB-50: where a volume may be made for the claim, and where the back end has room for it. */
 static gboolean
 narrow_to_provisionable(Cycle *cycle, const CycleClaim *claim)
 {
@@ -697,7 +697,8 @@ has_choice(const Cycle *cycle, const CycleClaim *claim)
     return FALSE;
 }
 
-/* The rest must be made: those with a selected node first (VB-23), then the unmatched by size. */
+/* The remaining claims need new volumes: first claims with a selected node (VB-23), then the
+ * unmatched ones by size. */
 static Conflicts
 provision_claims(Cycle *cycle, const NodeInfo *node)
 {

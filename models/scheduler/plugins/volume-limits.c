@@ -61,7 +61,7 @@ volume_limits_count_volume(Cycle *cycle, VolumeName name, gboolean is_shared)
     limited->is_shared = limited->is_shared || is_shared;
 }
 
-/* Returns: whether some of them may migrate */
+/* Returns: whether the release migrates some of these plugins */
 static gboolean
 count_inline(Cycle *cycle)
 {

@@ -88,7 +88,8 @@ next_zone(const char *values, const char **start, size_t *length)
     return end == NULL ? "" : end + 2;
 }
 
-/* Walks the zones. @zone NULL: whether each has a name; else whether one of them is @zone. */
+/* Walks the zones. @zone NULL: whether each zone has a name; otherwise whether one of them is
+ * @zone. */
 static gboolean
 zones_hold(const char *values, const char *zone)
 {

@@ -11,7 +11,7 @@
 typedef enum {
     ARGUMENT_NONE,
     OPTIONS,
-    OPTIONS_OF_POD, /* with those of the pod (FLX-12) */
+    OPTIONS_OF_POD, /* with the pod's options (FLX-12) */
     NAME,
     NODE,
     DEVICE,

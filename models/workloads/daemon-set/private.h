@@ -91,8 +91,8 @@ void daemon_shuffle_nodes(const DaemonSetController *self, GPtrArray *names);
 void daemon_shuffle_pods(const DaemonSetController *self, GPtrArray *pods);
 /* Empties @sync's lists of nodes that get a pod and of pods to be deleted. */
 void daemon_begin_pods(DaemonSync *sync);
-/* Orders the pods of these lists by @rule: at most 250 creations by slow start, then, also after an
- * error, at most 250 deletions side by side. Then goes on with @next. */
+/* Orders the pods of these lists by @rule: at most 250 creations by slow start, then, even after an
+ * error, at most 250 deletions at once. Then goes on with @next. */
 void daemon_plan_pods(const DaemonSetController *self,
                       Plan *plan,
                       DaemonSync *sync,

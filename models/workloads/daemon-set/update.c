@@ -65,7 +65,7 @@ typedef enum {
     UPDATE_COUNT,     /* the node counts towards maxUnavailable, or maxSurge */
     UPDATE_DELETE,    /* the old pod goes at once */
     UPDATE_CREATE,    /* a new pod comes at once */
-    UPDATE_CANDIDATE, /* ... as far as the limit lets it */
+    UPDATE_CANDIDATE, /* ... within the limit */
     UPDATE_UNWANTED,  /* the old pod goes if others are available */
 } UpdateAction;
 

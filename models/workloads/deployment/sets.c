@@ -144,7 +144,7 @@ scale_down_unhealthy(GArray *scales, const GPtrArray *old, int64_t most)
     }
 }
 
-/* Then available pods go, as far as enough others are available. */
+/* Then delete available pods, but keep the minimum available. */
 static void
 scale_down_healthy(GArray *scales, const GPtrArray *old, int64_t most)
 {
@@ -178,8 +178,8 @@ old_sets_scales(const Deployment *deployment, const GPtrArray *old, const Replic
 
 /* ---- Scaling of the deployment itself ---- */
 
-/* The only active set; if none is active, the latest. NULL: several are active, or there is no set
- * */
+/* The only active set; if none is active, the latest. NULL: several sets are active, or there is no
+ * set */
 static const ReplicaSet *
 active_or_latest(const GPtrArray *old, const ReplicaSet *new_set)
 {
@@ -225,7 +225,8 @@ set_fraction(const Deployment *deployment, const ReplicaSet *set)
     return divide_rounded(set->replicas * most_replicas(deployment), before) - set->replicas;
 }
 
-/* The bigger first. Of two of one size the newer comes first if pods are added, else the older. */
+/* The bigger set first. Of two equal sets the newer comes first when pods are added, otherwise the
+ * older. */
 static int
 compare_size(const void *a, const void *b, void *grows)
 {
@@ -260,7 +261,7 @@ scale_in_proportion(const Deployment *deployment, GPtrArray *all, GArray *scales
 }
 
 enum {
-    LONE = 1 << 0,      /* one set is to have all pods: the only active one, else the latest */
+    LONE = 1 << 0,      /* one set gets all pods: the only active set, otherwise the latest */
     FITS = 1 << 1,      /* ... and has the right size */
     SATURATED = 1 << 2, /* the new set has all pods, and they are available */
     RECREATE = 1 << 3,

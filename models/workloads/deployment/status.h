@@ -28,8 +28,8 @@ void condition_set(WorkloadCondition *self,
                    SimTime now);
 void condition_remove(WorkloadCondition *self);
 
-/* Counts the pods of sets (arrays of const ReplicaSet *). Available follows from the count; the
- * other conditions are those of @before. @new_set: nullable */
+/* Counts the pods of sets (arrays of const ReplicaSet *). Available follows from the count; other
+ * conditions are copied from @before. @new_set: nullable */
 DeploymentStatus deployment_count(const Deployment *deployment,
                                   const DeploymentStatus *before,
                                   const GPtrArray *all,

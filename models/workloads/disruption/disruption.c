@@ -164,7 +164,8 @@ count_facts(const char *evicted_at, const Pod *pod, SimTime start, SimTime now, 
     return facts;
 }
 
-/* Returns: the first time at which a granted eviction stops counting; TIME_UNSET: none does */
+/* Returns: the first time at which a granted eviction stops counting; TIME_UNSET: no eviction
+ * counts */
 static SimTime
 count_healthy(const DisruptionBudget *budget,
               const GPtrArray *pods,

@@ -122,7 +122,7 @@ void job_look(const JobController *self, const JobState *state, JobSync *sync, S
 void job_set_end(
     const JobController *self, JobSync *sync, JobEnd end, const char *reason, const char *message);
 gboolean job_has_index(const Job *job, int32_t index);
-/* The time at which a pod ended, as far as its object tells. */
+/* The time at which a pod ended, by what its object tells. */
 SimTime job_pod_finished_at(const Pod *pod);
 
 /* ---- policies.c ---- */

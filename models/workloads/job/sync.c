@@ -118,7 +118,7 @@ job_plan_pods(const JobController *self,
 
 /* ---- Deleting ---- */
 
-/* Returns: whether all of them are being deleted */
+/* Returns: whether all pods are being deleted */
 static gboolean
 count_deleted(const Plan *plan, JobSync *sync)
 {
@@ -294,8 +294,8 @@ job_backoff_ends_at(const JobBackoff *backoff)
     return backoff->failed_at + delay;
 }
 
-/* Removes the indexes that may not begin yet. Returns: if none is left, the time at which the first
- * one may begin; else INT64_MIN */
+/* Removes the indexes that may not begin yet. Returns: if no index is left, the time at which the
+ * first may begin; otherwise INT64_MIN */
 static SimTime
 drop_indexes_that_wait(const JobSync *sync, GArray *indexes, SimTime now)
 {
@@ -326,8 +326,8 @@ count_wanted(const JobSync *sync)
     return MAX(MIN(job->completions - sync->n_succeeded, job->parallelism), 0);
 }
 
-/* Makes @n missing pods, as far as the back-off of single indexes (JOB-1) or of the whole Job
- * (WL-83) allows it. */
+/* Makes @n missing pods, unless the back-off of single indexes (JOB-1) or of the whole Job (WL-83)
+ * forbids it now. */
 static void
 plan_missing(const JobController *self, Plan *plan, JobSync *sync, unsigned n)
 {

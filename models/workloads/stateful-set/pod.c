@@ -12,7 +12,7 @@
 #define UPDATE_RETRY_JITTER 0.1
 #define CAPITALS_SINCE 35 /* REL-42 */
 
-/* One pod: a plan of its own, since the pods of a batch go side by side. */
+/* One pod: has its own plan, since the pods of a batch are worked on at the same time. */
 typedef struct {
     ItemAction action;
     const StatefulSet *set; /* (owned) */

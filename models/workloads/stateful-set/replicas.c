@@ -269,7 +269,7 @@ plan_parallel(const StatefulSetController *self, Plan *plan, const SetView *view
     is_work |= plan_claims_of_condemned(self, plan, view);
     plan_because(plan, "WL-42");
     is_work |= plan_batches(self, plan, view, (int32_t)view->condemned->len, judge_condemned);
-    is_work |= plan_rolling(self, plan, view, status); /* one pod at a time here as well (WL-W3) */
+    is_work |= plan_rolling(self, plan, view, status); /* one pod at a time, too (WL-W3) */
     return is_work;
 }
 

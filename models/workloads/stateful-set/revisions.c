@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/workloads/stateful-set/private.h"
 
-/* The history of a StatefulSet's templates: ControllerRevisions, of which the newest has the
- * highest number. */
+/* The history of a StatefulSet's templates: ControllerRevisions; the newest has the highest number.
+ */
 
 ObjectKey *
 stateful_update_revision(const StatefulSetController *self,

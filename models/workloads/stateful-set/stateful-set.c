@@ -229,7 +229,7 @@ decide_after_status(const void *data, Plan *plan)
     }
 }
 
-/* The pods are done, or one of them has failed: the status is written in both cases. */
+/* The pods are done, or one has failed: the status is written in both cases. */
 static void
 decide_after_pods(const void *data, Plan *plan)
 {

@@ -21,7 +21,7 @@ void field_set_insert(json_t *set, const GPtrArray *steps);
 gboolean field_set_is_empty(const json_t *set);
 /* Whether the set has the field at @step, right below. */
 gboolean field_set_has(const json_t *set, const char *step);
-/* Returns: (borrowed): the set below @step; NULL: empty. It may have a "." of its own */
+/* Returns: (borrowed): the set below @step; NULL: empty. It may contain "." */
 const json_t *field_set_below(const json_t *set, const char *step);
 /* Returns: (owned): NULL: @fields is not in this form. Keys of items are in order then */
 json_t *field_set_read(const json_t *fields);

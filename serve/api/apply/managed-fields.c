@@ -239,8 +239,8 @@ is_reset(const json_t *managed_fields)
             (json_array_size(managed_fields) == 1 && json_object_size(only) == 0));
 }
 
-/* Returns: (owned): the managers before an update: those that the client sent, else those of @live
- */
+/* Returns: (owned): the managers before an update: the ones that the client sent, otherwise the
+ * ones of @live */
 static GPtrArray *
 managers_before(const json_t *live, const json_t *written, const FieldWriter *writer)
 {

@@ -4,15 +4,16 @@
 #include "models/api/schema/schema.h"
 
 /* Server-side apply: which manager set which field (metadata.managedFields), and conflicts between
- * managers. Objects are whole ones, with apiVersion, kind and metadata; none is changed. */
+ * managers. The objects are complete, with apiVersion, kind and metadata; the functions change no
+ * object. */
 
 typedef struct {
     const char *manager; /* ?fieldManager=; without it manager_of_user_agent() */
     const char *time;    /* now, as RFC 3339: "2026-01-01T00:00:00Z" */
     /* The subresource that was written ("status", "scale"); NULL: the object itself */
     const char *subresource;
-    /* The status subresource exists: other writes leave status alone, so that they own none of it
-     */
+    /* The status subresource exists: other writes leave status alone, so they own none of its
+     * fields */
     gboolean has_status;
 } FieldWriter;
 

@@ -10,8 +10,8 @@
 
 /* Connections that wait to be taken: a thousand watchers may come at once. */
 #define HTTP_BACKLOG 4096
-/* So many streams are served, and no longer than this, before requests have their turn: libsoup
- * sends to all of them in the next round of the main loop. */
+/* At most so many streams are served, and at most this long, before requests have their turn:
+ * libsoup sends to all of them in the next round of the main loop. */
 #define PUMP_STREAMS 32
 #define PUMP_US 2000
 
@@ -284,7 +284,7 @@ origin_is_own(const char *origin, const char *authority)
     return at != NULL && g_ascii_strcasecmp(at + strlen("://"), authority) == 0;
 }
 
-/* Compares digests, all of them: the time tells nothing of the token. */
+/* Compares whole digests: the time tells nothing about the token. */
 static gboolean
 token_is_good(const HttpServer *self, const char *header)
 {

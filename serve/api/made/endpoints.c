@@ -184,7 +184,7 @@ endpoints_read_all(EndpointsKeeper *self)
     self->is_full = TRUE;
 }
 
-/* Reads the logs; all of it anew if they have forgotten too much. */
+/* Reads the logs; reads everything again if they have forgotten too much. */
 static void
 take_changes(EndpointsKeeper *self)
 {
@@ -270,7 +270,7 @@ target_reference(const json_t *facts)
                      json_object_get(facts, "namespace"), "uid", json_object_get(facts, "uid"));
 }
 
-/* Whether the pod has a name of its own behind the Service. */
+/* Whether the pod has its own name behind the Service. */
 static json_t *
 hostname_in(const json_t *service, const json_t *facts)
 {

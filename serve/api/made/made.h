@@ -57,21 +57,21 @@ json_t *token_configuration(void);
 /* Appends a scrape of one process of the control plane: as its own /metrics, without the label that
  * tells processes apart. */
 void paths_append_metrics(const ServeApi *self, const char *job, GString *text);
-/* "/", "/metrics", keys of tokens. Returns: FALSE: the path is none of them */
+/* "/", "/metrics", keys of tokens. Returns: FALSE: another path */
 gboolean paths_answer(ServeApi *self, Exchange *exchange);
 
 /* ---- ages.c ---- */
 
 /* Whether the client prints ages that it counts from its own clock. */
 gboolean ages_are_the_clients(const Target *target);
-/* Moves the times that become ages. @object: a copy of its own, which shares its members */
+/* Moves the times that become ages. @object: a private copy that shares its members */
 void ages_shift(const Target *target, json_t *object);
 
 /* ---- classes.c ---- */
 
 /* The PriorityClasses of the system are there from now on. */
 void classes_make(ServeApi *self);
-/* Returns: (owned): a refusal to delete one of them; %NULL: it is none */
+/* Returns: (owned): a refusal to delete such an object; %NULL: it may be deleted */
 json_t *classes_deletion_fault(const Target *target);
 
 /* ---- endpoints.c ---- */

@@ -13,7 +13,7 @@ CustomResources *custom_resources_new(json_t *definitions);
 CustomResources *custom_resources_ref(const CustomResources *self);
 void custom_resources_unref(CustomResources *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CustomResources, custom_resources_unref)
-/* Returns: (borrowed): the @n-th; %NULL: there are no more */
+/* Returns: (borrowed): the @n-th; %NULL: the end */
 const ApiResource *custom_resource(const CustomResources *self, unsigned n);
 
 /* What the API server fills in: names, and a status that tells that the resource is served.

@@ -9,7 +9,7 @@ typedef struct {
     GPtrArray *resources; /* of ApiResource */
 } GroupVersion;
 
-/* All that is served, by groups in the order of the table; those of custom resources follow by
+/* All served resources: groups in the order of the table, then the groups of custom resources by
  * name. */
 typedef struct {
     GArray *versions; /* of GroupVersion */
@@ -23,7 +23,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Served, served_clear)
 typedef struct {
     const char *name, *group, *version, *kind, *verbs;
 } Subresource;
-/* Returns: (borrowed): its row; others than those of the table are as status */
+/* Returns: (borrowed): the row of the resource; words outside of the table count as "status" */
 const Subresource *subresource_find(const char *name);
 /* Returns: (owned): its kind */
 char *subresource_kind(const Subresource *row, const ApiResource *resource);

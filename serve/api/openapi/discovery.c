@@ -93,8 +93,8 @@ subresource_kind(const Subresource *row, const ApiResource *resource)
     return parts[1] == NULL ? g_strdup(row->kind) : g_strconcat(resource->kind, parts[1], NULL);
 }
 
-/* Real servers leave group and version empty where they are those of the document; those of custom
- * resources are full. */
+/* Real servers leave group and version empty if they equal the document's; for custom resources
+ * they are always written. */
 static json_t *
 response_kind(const ApiResource *resource, const char *group, const char *version, const char *kind)
 {
@@ -243,9 +243,9 @@ discovery_group(const ServedApis *served, const char *group)
     return document;
 }
 
-/* The name that etcd has the kind under: of the preferred version; Events are those of the legacy
- * group (discovery.StorageVersionHash() in k8s.io/apiserver). Returns: (owned); NULL: it is never
- * stored */
+/* The name under which etcd stores the kind: of the preferred version; Events are stored in the
+ * legacy group (discovery.StorageVersionHash() in k8s.io/apiserver). Returns: (owned); NULL: it is
+ * never stored */
 static char *
 storage_hash(const ApiResource *resource, int minor)
 {

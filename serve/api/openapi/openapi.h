@@ -4,7 +4,7 @@
 #include "discovery.h"
 
 /* OpenAPI documents of what is served, from the types of models/api/schema/. kubectl asks for
- * version 3 since 1.27, and before that for version 2 as protobuf, as helm 3.9 does. Descriptions
+ * version 3 since 1.27; earlier releases, and helm 3.9, ask for version 2 as protobuf. Descriptions
  * tell what kvolsim does with a field (docs/fields.md). */
 
 /* /openapi/v3: the paths of the documents, each with the hash of its text. Returns: (owned) */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Messages grow at the end of one array. A message within another is written to an array of its own
- * first, since its length stands before it. Fields stand in the order of the types' table: readers
+/* Messages grow at the end of one array. A message within another is first written to its own
+ * array, because its length comes before it. Fields are in the order of the types' table: readers
  * take any order. */
 #include <string.h>
 
@@ -251,8 +251,8 @@ put_field(GByteArray *out, const SchemaField *row, const json_t *value)
     }
 }
 
-/* The message within that of @place that has the field, directly or in a message of its own. 0:
- * none has */
+/* The message within the message of @place that has the field, directly or in a message further in.
+ * 0: no message has it */
 static unsigned
 inner_place(const SchemaField *row, unsigned place)
 {

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # schemas/ and docs/results.md say what the tables of columns say.
 . "${KVOLSIM_SRCDIR:?}/tests/lib/shell.sh"
+needs import study
 mkdir "$scratch/tree" "$scratch/tree/docs"
 cp -R "$KVOLSIM_SRCDIR/schemas" "$scratch/tree/schemas"
 cp "$KVOLSIM_SRCDIR/docs/results.md" "$scratch/tree/docs/results.md"

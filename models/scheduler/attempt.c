@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One attempt to place a pod, from the pop to the binding. The scheduling cycle decides at the
+ * instant of the pop and takes effect when its drawn time is over; the next pod is popped only
+ * then. The binding cycle (volumes first, then claims, then the pod) runs beside later cycles;
+ * meanwhile its node is charged with the assumed pod.
+ *
+ * A failure tells the pod its condition, writes an Event and puts the pod back into the queue.
+ * Invariant: writes of a failed binding are not undone (SCH-72); only the assumed pod and the
+ * assumed volumes are forgotten. */
 #include "models/metrics/metrics.h"
 #include "models/scheduler/scheduler-test.h"
 #include "scheduler-private.h"

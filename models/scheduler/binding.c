@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Volumes and claims as the scheduler assumes them between its choice and the news of its own
+ * writes. An assumed object replaces the informer's until a newer resourceVersion is seen.
+ *
+ * Two rule tables decide at each poll of PreBind whether a chosen volume is bound, to be waited
+ * for, or lost. Each takes facts of the claim, the volume and the node; claims whose volume is
+ * still to be made have a table of their own, because the news of volume and claim have no order.
+ */
 #include "binding.h"
 #include "models/scheduler/scheduler-test.h"
 #include "sim/slots.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The order in which a cycle looks at nodes: zones take turns (SCH-56). */
+/* The order in which a cycle looks at nodes: zones take turns (SCH-56). Each zone keeps its nodes
+ * in the order of their arrival; the common order is made again only before a cycle that follows a
+ * change. A change of order gives all nodes new places, so answers that are kept by place are
+ * dropped with it. */
 #include "cache-private.h"
 
 #include <string.h>

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Pods on nodes, assumed ones included, and the sums that filters and scores read: requests of a
+ * node, pods by label and by priority, and nominations. Sums change with each pod that comes or
+ * goes and are never counted again from the list. A pod's newer version on the same node changes
+ * only its labels, its spec and its deletion. */
 #include "cache-private.h"
 
 /* VF-88: what a container without a request counts as in scores. */
 #define DEFAULT_CPU_MILLI INT64_C(100)
-#define DEFAULT_MEMORY_BYTES                                                                       \
-    (INT64_C(200) * 1024 * 1024) /* Pods on nodes, and what they ask for. */
+#define DEFAULT_MEMORY_BYTES (INT64_C(200) * 1024 * 1024)
 
 CachedPod *
 scheduler_cache_find_pod(const SchedulerCache *self, const ObjectKey *key, ObjectUid uid)

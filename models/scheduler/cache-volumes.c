@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Volumes in use on nodes: by the claims of pods, and by VolumeAttachments. */
+/* Volumes in use on nodes, for the limits of CSI drivers: a volume counts once on a node, whether a
+ * pod's claim or a VolumeAttachment uses it. A claim counts by the name that is known for it; if
+ * the claim or its volume changes, the counts of all its nodes move to the new name. Sources of
+ * volumes and specs of attachments never change, so only their arrival and their end are looked at.
+ */
 #include "cache-private.h"
 
 static void

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The nodes as cycles see them: Node, CSINode, pods and volumes in one NodeInfo, kept up to date by
+ * the informers' handlers. There is no copy for each cycle, in contrast to Kubernetes' snapshot: a
+ * decision takes no virtual time, so nothing changes meanwhile.
+ *
+ * The cache also remembers what nodes answered to the last few Asks. Invariant: whatever changes a
+ * node's answer forgets that node in every memo. */
 #include "cache-private.h"
 
 static void

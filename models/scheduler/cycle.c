@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One scheduling cycle as a function of the caches: PreFilter, the nominated node, Filter, Score,
+ * one draw among the best. It writes nothing; the result names a node, or the reasons and the
+ * plugins that rejected the pod. Equal reasons are counted once for each node, and the message
+ * lists them as Kubernetes does.
+ *
+ * Scores that depend only on the pod's ask and the node are kept at the node; plugins whose score
+ * would be equal everywhere are skipped. */
 #include "cycle.h"
 #include "models/api/workload.h"
 #include "preemption.h"

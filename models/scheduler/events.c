@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which changes in the cluster may help a rejected pod. Each row of the table names a plugin, a
+ * resource, the actions it registers for and its queueing hint, which compares the object before
+ * and after with the pod. The plugins that rejected a pod choose the rows; one row that says yes is
+ * enough. A plugin without a hint is woken by each of its events. */
 #include "events.h"
 
 #include "disks.h"

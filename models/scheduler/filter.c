@@ -1,32 +1,30 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Finds nodes that pass all filters, beginning where the last cycle ended, until there are enough
+ * (SCH-8, SCH-9). The filters run in their order on each node, and the first refusal decides. Most
+ * filters say the same of many nodes, and the same again for the next pod, so few nodes are asked.
+ * Cordons and taints concern few nodes, the special ones, which are asked by all filters. Most pods
+ * ask for the same numbers (Ask), so a node's answer is kept until the node changes. Labels rule
+ * out whole sets of nodes (Narrowing). Only filters after the first that is none of these are asked
+ * about each node that is left.
+ *
+ * Nodes that are known to be rejected are passed over; only if no node fits, their reasons are
+ * counted, by sets. Invariant: results and counts are those of asking every node in turn. */
 #include "filter.h"
 #include "models/scheduler/scheduler-test.h"
 
 #define NODES_ALL_TRIED 100 /* SCH-8 */
 #define MIN_PERCENTAGE 5    /* SCH-9 */
 
-/* The filters run in their order on each node, and the first that rejects it decides. But most say
- * the same of many nodes, and the same again for the next pod:
- *
- *   - cordons and taints concern few nodes: those are asked all (special nodes);
- *   - what a pod asks for in numbers (Ask) most pods ask alike, so each node's answer is kept until
- * the node changes;
- *   - labels rule out whole sets of nodes (Narrowing);
- *   - what comes after the first filter that is none of these is asked of each node that is left.
- *
- * Nodes that are known to be rejected are passed over, and counted by sets if in the end there is
- * no node to be had. */
 typedef struct {
     Cycle *cycle;
     NodeInfo *const *nodes;
     unsigned n_nodes;
     const Filters *active;
-    Filters beyond_ask; /* active filters without those that depend on the ask alone */
-    Filters
-        by_ask; /* with answers kept in sets: these; then the rest, for each node that is left */
-    Filters by_node;
-    unsigned n_before,
-        n_narrowings; /* filters before those of the ask, and all filters before by_node */
+    Filters beyond_ask; /* active, without the filters that go by the ask */
+    Filters by_ask;     /* their answers are kept in sets */
+    Filters by_node;    /* the rest: asked about each node that is left */
+    /* Numbers of narrowings: before the filters that go by the ask, and before by_node. */
+    unsigned n_before, n_narrowings;
     gboolean by_sets;
     const NodeSet *feasible; /* known to pass all filters */
     unsigned n_feasible;     /* found so far */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* VF-7: EBSLimits, GCEPDLimits, AzureDiskLimits and CinderLimits (nodevolumelimits/non_csi.go). */
+/* Limits of in-tree disks on a node: EBSLimits, GCEPDLimits, AzureDiskLimits and CinderLimits
+ * (nodevolumelimits/non_csi.go, VF-7), default plugins until 1.30. The first number that exists
+ * counts: the one in the Node's status, the one that the cloud's kubelet would report for the
+ * instance type, KUBE_MAX_PD_VOLS, the default of the plugin. */
 #include "in-tree-limits.h"
 
 #include <string.h>

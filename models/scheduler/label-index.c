@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From labels to sets of nodes, so that a selector is answered for all nodes at once. A label is
+ * indexed when a selector first asks for it; any change of labels or places drops the whole index.
+ * A value keeps only the words of its set that are not 0, since most values (host names) have few
+ * nodes. Selectors that name fields or compare numbers are left to the filter. */
 #include "label-index.h"
 
 /* Some nodes of a set: a word of bits that is not 0. A value that few nodes have, such as a host's

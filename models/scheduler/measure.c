@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Metrics of the queue and of cycles. Free of cost where nothing is measured. */
+/* kube-scheduler's Prometheus metrics: attempts by result and stage, moves between queues with the
+ * event that caused them, and pods that wait by plugin. Counters change with the events, gauges of
+ * the queue are counted before a scrape. A run without metrics returns at once and counts nothing.
+ */
 #include "models/metrics/metrics.h"
 #include "scheduler-private.h"
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Counts of pods by domain (a value of a node label), for affinity between pods and for spreading.
+ * A counter is made when a selector or a term first asks for it: all pods are walked once, later
+ * changes add or subtract. Equal selectors share a counter. Without any topology in use nothing is
+ * counted. */
 #include "pod-counts.h"
 
 typedef struct {

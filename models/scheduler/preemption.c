@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* DefaultPreemption: whether other pods have to leave a node for a pod that fits nowhere, and
+ * which. A rule table refuses first; then nodes whose refusal could change are tried, from a random
+ * one on, until there are enough candidates. On a node all less important pods are taken away, and
+ * as many as possible let back in; the others are its victims.
+ *
+ * The best candidate costs the least important pods (SCH-113); a draw decides among equals, where
+ * Kubernetes walks a map. Invariant: after a try the cache is as it was before. */
 #include "preemption.h"
 
 #include "cycle.h"

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The scheduling queue: pods that are active, backing off after a rejection, backing off after an
+ * error, or unschedulable. The first three stores are heaps; the last is a bag whose gaps are
+ * filled from its end. A heap is sorted by priority and time, and equal keys keep the order of
+ * their moves (SCH-30), never that of addresses. Releases that pop pods early from backoffQ round
+ * the ends of back-offs down to a second (SCH-38), and sort by priority within it.
+ *
+ * The queue only stores: requeue.c decides where a pod goes. */
 #include "queue.h"
 #include "models/scheduler/scheduler-test.h"
 #include "sim/slots.h"

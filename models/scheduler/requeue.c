@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Where a pod goes that could not be placed, and what brings it back. A failed attempt is dropped,
+ * backs off, or is parked as unschedulable; an event moves a parked pod on if it may help against a
+ * plugin that rejected it. Both decisions are rule tables.
+ *
+ * Events that come while a pod is being tried are remembered and asked again when the attempt has
+ * failed (SCH-81). Releases without queueing hints go by the kind of the event, and keep one flag
+ * instead of the events. */
 #include "scheduler-private.h"
 
 void

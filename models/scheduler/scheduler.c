@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kube-scheduler as a component: its flags, its informers' handlers, and the two loops that flush
+ * the queue. A handler brings the cache up to date first and then looks whether the change helps a
+ * parked pod. Pods that are terminal count as deleted (VF-50). The pods' informer comes last, so
+ * that a pod finds the nodes and volumes known; the phase of the loops is drawn, because the
+ * process has been running before t = 0. */
 #include "models/cluster/cluster.h"
 #include "models/metrics/metrics.h"
 #include "preemption.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* InterPodAffinity: pods that want, or do not want, to share a domain with others. Pods on nodes
- * are never walked: their terms are known by kind and counted by domain (pod-counts.h). */
+/* InterPodAffinity: pods that want, or do not want, to share a domain with others, and pods on
+ * nodes that refuse or like the new one. Pods on nodes are never walked: each distinct term has a
+ * counter by domain (pod-counts.h), so a filter costs the terms of the pod and not the pods of the
+ * cluster. Several required terms count only pods that all of them match (VF-71). */
 #include "plugins.h"
 
 /* VF-73: hardPodAffinityWeight, of others' required affinity to this pod. */

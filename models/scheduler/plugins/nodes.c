@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Plugins that look at a node's own spec, labels and taints: NodeUnschedulable, NodeName,
- * TaintToleration, NodeAffinity. */
+ * TaintToleration, NodeAffinity. The cache counts cordoned and tainted nodes: while there are none,
+ * the filter is not asked. NodeAffinity narrows the nodes by the label index; if each of its terms
+ * names a node, as for pods of a DaemonSet, only these nodes belong to the cycle (VF-47). */
 #include "plugins.h"
 
 static gboolean

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* PodTopologySpread: the pod's own constraints; else, if Services choose it or a StatefulSet or
- * ReplicaSet owns it, two soft ones (VF-61, VF-62). */
+/* PodTopologySpread: the pod's own constraints; without any, two soft default ones if Services, a
+ * StatefulSet or a ReplicaSet select the pod (VF-61, VF-62). Counters have the pods of each domain;
+ * pods on nodes that do not count (VF-64) are subtracted, which are few. The minimum of a hard
+ * constraint goes over the domains of eligible nodes, and is 0 if these are too few (VF-63). */
 #include "models/api/workload.h"
 #include "plugins.h"
 #include "sim/portable-math.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* VolumeRestrictions and VolumeZone. */
+/* VolumeRestrictions and VolumeZone. The first keeps a ReadWriteOncePod claim to one pod anywhere,
+ * and some in-tree disks to one pod on a node. The second compares zones and regions in the labels
+ * of bound volumes with the node's; a node without any such label passes (VF-25). A claim that is
+ * missing or not bound yet is rejected in PreFilter, for all nodes at once. */
 #include "plugins.h"
 
 #include "models/scheduler/disks.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The attach-detach controller as a component: its informers, the changes by which plans alter its
+ * private state, and its start. When the informers are synced, actual state is read from Nodes and
+ * VolumeAttachments before the loops begin (ADC-25 to ADC-27). The controller has a client of its
+ * own, whose bucket its Events share (ADC-6). */
 #include "attach-detach-controller.h"
 
 #include "controller.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Volumes that this controller attaches itself: volumes of FlexVolume, and of in-tree plugins that
- * have not migrated, in the cluster or on the node (INT-10 to INT-12). */
+/* Volumes that this controller attaches without a VolumeAttachment: those of in-tree plugins that
+ * have not migrated, as a whole or on the node, and of FlexVolume (INT-10 to INT-12). A node whose
+ * kubelet does not migrate a plugin gets the in-tree volume of a translated source (MIG-80).
+ * Plugins such as iSCSI attach nothing here: their node logs in as it mounts. */
 #include "controller.h"
 #include "models/api/migration/migration.h"
 #include "models/cluster/cluster.h"

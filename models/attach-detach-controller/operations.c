@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Attach and detach: operations that run beside the passes, and what they leave in actual state
+ * (ADC-56 to ADC-65). An attach creates the VolumeAttachment and looks at it in the cache, with
+ * growing pauses, until it is attached, has an error or two minutes are over; a detach deletes it
+ * and waits in the same way. A rule table judges each look. After a failure the pair is uncertain:
+ * nobody knows whether the volume is attached (ADC-17). */
 #include "controller.h"
 
 #define ATTACH_TIMEOUT (2 * SIM_MINUTE)  /* ADC-3: csiTimeout; also of a detach */
@@ -9,10 +14,7 @@
 
 const char adc_attach_kind[] = "volume_attach", adc_detach_kind[] = "volume_detach";
 
-/* Attach and detach: operations that run beside the passes, and what they leave in actual state
- * (ADC-56 to ADC-65). */
-
-/* ADC-56: tells the pods that waited when the attach began, even if they have gone since. */
+/* ADC-56: tells the pods that waited when the attach began, even those that have gone since. */
 static void
 plan_pod_events(Plan *plan, const char *type, const char *reason, const char *message)
 {

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The loop that compares desired with actual state (ADC-39 to ADC-49). */
+/* The loop that compares desired with actual state (ADC-39 to ADC-49): detaches first, then
+ * attaches, then the reports in Nodes. Two rule tables judge a pair of volume and node; a detach
+ * also asks whether the node still uses the volume, for how long it has been wanted, and whether
+ * the node is healthy or out of service. A pass looks only at pairs that have changed, in the drawn
+ * order of Kubernetes' maps (ADC-71); with polling it looks at all, and tests compare both.
+ *
+ * Invariant: a volume for one node is attached elsewhere only after it is surely detached. */
 #include "attach-detach-controller.h"
 #include "controller.h"
 #include "models/cluster/cluster.h"

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Desired and actual state in one structure: nodes, volumes, and pairs of them. A pair knows the
+ * pods that want it, whether it is attached, detached or uncertain, and when its detach was first
+ * wanted. Every change that could alter the answer of a pass queues the pair, and an exclusive
+ * volume that comes free queues its other pairs. A pair that is neither wanted nor attached nor
+ * busy is freed. */
 #include "controller.h"
 
 #include <string.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Attaches the volume of a VolumeAttachment: csiAttach() in csi_handler.go. A rule table checks the
+ * source and puts the finalizer on the volume; then come the node's ID, the secret, the
+ * attachment's own finalizer and ControllerPublishVolume. All checks come before the attachment's
+ * finalizer, so an attachment that fails them can be deleted at once (EA-21). An error is written
+ * into the status, and the key backs off. */
 #include "attacher.h"
 
 #include "models/external-attacher/attacher-test.h"

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Detaches the volume of a VolumeAttachment: csiDetach() in csi_handler.go.
+ * ControllerUnpublishVolume, then the finalizer goes before the status is written: a finalizer
+ * beside `attached: false` would ask for another Unpublish. Releases before 4.9 write in the other
+ * order and may ask the driver twice (SREL-12). The node's ID is the one that was noted at the
+ * attach, since the CSINode may be gone (EA-8). */
 #include "attacher.h"
 
 static void

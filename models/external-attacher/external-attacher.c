@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The external-attacher as a component, and what attaching and detaching share. A queue of
+ * VolumeAttachments and one of PersistentVolumes, which lose the finalizer when their last
+ * attachment is gone; a rule table decides between the trivial answer (the driver does not attach),
+ * attach and detach. An update that only changes an error in the status is not queued, or the
+ * sidecar's own write would defeat the back-off (EA-14). */
 #include "attacher.h"
 
 #include <string.h>

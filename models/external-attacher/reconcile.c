@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* EA-25 to EA-27: the driver's list of publications is compared with the attachments. Each
- * difference queues its attachment, even if that seems done; nothing is written here. */
+/* EA-25 to EA-27: the driver's list of volumes, page by page, is compared with the attachments.
+ * Each difference between the list and `status.attached` queues its attachment and forces its sync,
+ * even if that seems done; nothing is written here. A driver may list the volume of an in-tree
+ * plugin under its whole handle, so both handles are looked for (EA-41). The order of the
+ * differences is drawn, because the original walks a map. */
 #include "attacher.h"
 
 #include "models/api/migration/migration.h"

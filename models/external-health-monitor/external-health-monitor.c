@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The external-health-monitor: turns the condition of volumes, as the driver tells it, into Events
+ * of their claims. A driver that lists conditions is asked for all volumes at once; another one is
+ * asked volume by volume, from a queue into which a volume is put once (EHM-22). A rule table
+ * decides about the Event: abnormal at every look, normal only after an abnormal one that is not
+ * older than the Events' lifetime. */
 #include "external-health-monitor.h"
 
 #include "models/api/volume.h"

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* CSIStorageCapacity objects: one for each pair of a topology segment and a late-binding class of
+ * the driver. Nodes and CSINodes form the segments, and a segment lives as long as a node forms it.
+ * The queue holds keys of pairs, or names of obsolete objects; a key of a pair asks the driver for
+ * its free room and writes the object only if the answer differs. Every poll, and every claim or
+ * volume that changed the room, queues pairs again.
+ *
+ * Invariant: a pair takes at most one object; a second one, or that of a pair that is no longer
+ * wanted, is obsolete and deleted (CAP-4). */
 #include "provisioner.h"
 
 #include <string.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One attempt to provision a claim, from the queue to its end: shouldProvision() and
+ * provisionClaimOperation() of sig-storage-lib. A rule table decides whether the claim is ours, has
+ * its class and its node, or has to compete with provisioners of other nodes. A claim without an
+ * answer stays in progress: its next attempt sees the old version even if the informer has lost it
+ * (PROV-11, PROV-12). A volume that the API server refuses goes to a queue of its own, so that the
+ * driver is not asked twice. */
 #include "attempt.h"
 
 /* ---- Which claims ---- */

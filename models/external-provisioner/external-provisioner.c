@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The external-provisioner as a component: queues of claims, of volumes, of volumes that could not
+ * be stored and of claims being copied. A claim is known by the name that its volume will have.
+ * Changes that would lead to an empty sync are not queued: a claim that has its volume and no
+ * failures to forget, a volume about which there is nothing to do (PROV-10, PROV-30). The
+ * capabilities of the driver decide which informers and queues exist. */
 #include "attempt.h"
 
 #include <string.h>

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One provisioner on each node (--node-deployment): how one of them becomes the owner of a claim.
- * becomeOwner() and checkCapacity() in external-provisioner's pkg/controller/controller.go. */
+/* One provisioner on each node (--node-deployment): how one of them becomes the owner of a claim
+ * without a node. Each waits for a delay that doubles with every try, less a drawn part, and looks
+ * meanwhile whether another one was faster; then it asks its driver for room and writes the
+ * selected node. A conflict shows that it lost (NODE-4). becomeOwner() and checkCapacity() in
+ * external-provisioner's pkg/controller/controller.go. */
 #include "attempt.h"
 
 #define GRAIN 100                 /* NODE-2: looks in a base delay */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Where the data of a new volume comes from: another claim's volume, or a snapshot. Errors here
- * change nothing, and the back-off tries again (SRC-1, SRC-4). */
+/* Where the data of a new volume comes from: another claim's volume, or a snapshot. A rule table
+ * checks the source claim; a finalizer keeps it until no pending claim copies it (SRC-2, SRC-3). A
+ * source in another namespace needs a ReferenceGrant (SRC-6). Errors here change nothing at the
+ * driver, and the back-off tries again (SRC-1, SRC-4). */
 #include "attempt.h"
 
 #include <string.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Where a volume may be: GenerateAccessibilityRequirements() in external-provisioner's topology.go.
+ * From the selected node, the class's allowed topologies and the segments of all nodes a rule table
+ * chooses the requisite terms and the order of the preferred ones. Segments are counted by node for
+ * each set of topology keys, so a claim does not walk the nodes. Terms are sorted and unique, since
+ * the claim's name decides by their number where the turn begins (TOPO-6). */
 #include "topology.h"
 
 #include "models/external-provisioner/topology-test.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One sync of a VolumeSnapshotContent: syncContent() in the sidecar's snapshot_controller.go. */
+/* One sync of a VolumeSnapshotContent: syncContent() in the sidecar's snapshot_controller.go. A
+ * rule table decides from the content and its private copy: create a snapshot, look for one that
+ * was taken elsewhere, ask again until it is ready, delete, or let go. Contents of snapshots and of
+ * groups share the code. A version that is older than the copy is ignored (SNAP-40). */
 #include "snapshotter.h"
 
 #include "models/api/secret.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* DeleteSnapshot, and then the finalizer (SNAP-42, SNAP-47). */
+/* DeleteSnapshot, and then the finalizer (SNAP-42, SNAP-47). After the driver's answer the status
+ * is cleared first, so that a further sync finds nothing to delete at the driver; then the
+ * finalizer goes. A failure of that last write is forgotten, and nothing tries again, as in the
+ * original. */
 #include "snapshotter.h"
 
 static void

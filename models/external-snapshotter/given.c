@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A snapshot that was taken elsewhere: its content names it by its handle (SNAP-46). */
+/* A snapshot that was taken elsewhere: its content names it by its handle (SNAP-46). The driver is
+ * asked for it by ListSnapshots, or by GetVolumeGroupSnapshot for a group; a driver that cannot
+ * list is believed, and the snapshot counts as ready. A snapshot that the driver does not know is
+ * an error in the status. */
 #include "snapshotter.h"
 
 #include "models/api/secret.h"

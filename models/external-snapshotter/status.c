@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The status of a VolumeSnapshotContent: the driver's answer, and errors (SNAP-44, SNAP-45,
- * SNAP-48). */
+ * SNAP-48). The object is read again before the write, and written only if it changes; a value once
+ * written stays, but for the readiness. A snapshot that is not ready yet keeps its key in the
+ * queue, whose rate limit spaces the driver's answers. */
 #include "snapshotter.h"
 
 void

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The private copies of claims and volumes (PVC-7): the last version seen or written. They answer
+ * which volume fits a claim: a volume that names the claim goes before a free one, and poorer sets
+ * of access modes before richer ones. Free volumes are kept by class and set of modes, the smallest
+ * first, so the first candidate in the order is the best.
+ *
+ * The cache also knows which objects are settled, so that a resync leaves them out. Invariant: a
+ * change of a claim unsettles the volumes that name it, and a change of a volume the claims that it
+ * named or names. */
 #include "models/pv-controller/cache.h"
 #include "sim/slots.h"
 

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A volume of an in-tree plugin that this controller provisions itself: whether the plugin takes
+ * the claim, its zone, its size and its PersistentVolume. Plugins differ by a row of traits (access
+ * modes, mount options, unit of size). The zone is that of the selected node, else it is chosen by
+ * the claim's name among the allowed ones, as SelectZonesForVolume() does. The region of a zone,
+ * which a cloud knows, is read from the labels of a node there. */
 #include "in-tree-volume.h"
 
 #include "models/api/pod.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Volumes that this controller makes itself, by in-tree plugins that have not migrated:
- * provisionClaimOperation(), INT-30 to INT-35. */
+/* The operation by which this controller makes a volume itself, with an in-tree plugin that has not
+ * migrated: provisionClaimOperation(), INT-30 to INT-35. It reads the PersistentVolume first, so a
+ * volume that an earlier operation made is not made twice; then the checks, the disk, the object.
+ * Storing the object is tried five times; if that fails, the disk is deleted once. */
 #include "models/cluster/cluster.h"
 #include "models/pv-controller/in-tree-volume.h"
 #include "models/pv-controller/pv-controller-private.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Asks the provisioner for a volume, or an in-tree plugin: PVC-60, PVC-61, INT-30. */
+/* Asks for a claim's volume: notes the provisioner on the claim, for an external one to act, or
+ * starts an in-tree plugin (PVC-60, PVC-61, INT-30). One operation runs for a claim (PVC-12). The
+ * note is written once; the Event comes at every sync of a claim that waits for its volume
+ * (PVC-62). The names of the annotations depend on the release. */
 #include "models/pv-controller/pv-controller-private.h"
 
 #include "models/cluster/cluster.h"

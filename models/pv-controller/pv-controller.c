@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The PersistentVolume controller as a component: two queues with one worker each, the resync of
+ * all claims and then all volumes (PVC-4), and operations by verb and uid with back-off (PVC-12). A
+ * resync leaves out settled objects and keys that wait already: their syncs would write and tell
+ * nothing and take no time. With polling nothing is left out; tests compare both.
+ *
+ * While the claims' worker waits for tokens, thousands of volumes wait for it; if a pass would only
+ * queue claims that are queued already, it is passed over. */
 #include "models/pv-controller/pv-controller-private.h"
 
 #include "models/cluster/cluster.h"

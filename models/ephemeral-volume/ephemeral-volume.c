@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The ephemeral-volume controller: makes the claims of a pod's generic ephemeral volumes. A rule
+ * table decides for each volume from the informer and from the steps of the plan, since the
+ * informer may not know a claim that was just made. A claim of that name that the pod does not own
+ * is an error, and so is a creation that is refused (EPH-5, EPH-6). The first fault ends the sync,
+ * and the queue tries again. A claim that is deleted under its pod is made again. */
 #include "models/ephemeral-volume/ephemeral-volume.h"
 
 #include "models/cluster/cluster.h"

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* syncHandler() in pkg/controller/volume/expand/expand_controller.go. */
+/* The expand controller: syncHandler() in expand_controller.go, for claims that ask for more than
+ * they have. A rule table checks that claim and volume belong together; then the volume is grown by
+ * an in-process plugin, handed over to the driver of a migrated plugin by an annotation, or left to
+ * the external-resizer with an Event. Nearly all syncs are of claims that were just bound and only
+ * look: of these only the token of the GET is taken, so later requests wait as long as they would.
+ */
 #include "expand-controller.h"
 
 #include "expand-private.h"

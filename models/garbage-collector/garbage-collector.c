@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The garbage collector: deletes objects whose owners are all gone (WL-100, WL-101), holds owners
+ * that wait for their dependents (WL-102), and takes references off dependents that are orphaned
+ * (WL-103). Indexes by owner stand for the graph of the original. A rule table decides after the
+ * dependent and then its owner were read from the API server, since the cache may be late; owners
+ * that were not found are remembered by uid.
+ *
+ * Only kinds that models make with an owner are followed; owners of kinds that no model deletes are
+ * taken to exist. */
 #include "garbage-collector.h"
 
 #include "models/cluster/kube-controller-manager.h"

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Provision(), Delete() and createHelperPod() in local-path-provisioner's provisioner.go, below
- * sig-storage-lib-external-provisioner's controller.go. */
+/* local-path-provisioner: a volume is a directory that a helper pod makes or removes on the node
+ * (Provision(), Delete() and createHelperPod() in provisioner.go). A rule table decides about a
+ * claim; one that asks for more than one node, has a selector or no selected node gets an error.
+ * The helper pod is looked at every second until it has succeeded or its time is over; a pod of an
+ * earlier attempt serves as well (LOC-32). If the class vanishes meanwhile, the directory stays, as
+ * in reality. */
 #include "local-path.h"
 
 #include "models/api/container-life.h"

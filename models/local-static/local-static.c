@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* StartLocalController() of the local static provisioner: its loop in pkg/controller, DeletePVs()
- * in pkg/deleter, discoverVolumesAtPath() in pkg/discovery. */
+/* The local static provisioner of one node: its loop in pkg/controller, DeletePVs() in pkg/deleter,
+ * discoverVolumesAtPath() in pkg/discovery. Each pass first reclaims released volumes and then
+ * makes volumes for disks that have none. A rule table decides about a released volume; cleaning
+ * takes time beside the passes and is remembered in memory only, so a restart cleans again
+ * (LOC-44). A volume's name is a hash of disk, node and class, hence the same after a restart. */
 #include "local-static.h"
 
 #include "models/api/local/local-disks.h"

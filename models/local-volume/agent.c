@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The agent of a node: syncZV() in zfs-localpv's pkg/mgmt/volume/volume.go. */
+/* The agent of a node: syncZV() in zfs-localpv's pkg/mgmt/volume/volume.go. It makes the volume of
+ * a LocalVolume at its node's back end, or destroys it; a rule table decides from the object alone.
+ * Finalizers of others are waited for. The state that it writes is the outcome: a failed volume has
+ * nothing to destroy and is the controller's until it is Pending again (LOC-20, LOC-22). */
 #include "local-volume.h"
 
 #include "models/api/local/local-volume.h"

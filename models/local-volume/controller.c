@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The driver's controller: CreateVolume and DeleteVolume in zfs-localpv's pkg/driver/controller.go,
- * ProvisionVolume in pkg/zfs/volume.go. It asks the API server itself: there are no informers. */
+ * ProvisionVolume in pkg/zfs/volume.go. It tries one node after the other: writes a LocalVolume,
+ * and looks every second until the node's agent has answered, ten seconds are over or the caller's
+ * deadline is. It asks the API server itself: there are no informers. All errors are INTERNAL, as
+ * the driver says it. Before giving up it takes the LocalVolume back, so that no later call finds a
+ * resource of a node that cannot. */
 #include "local-volume.h"
 #include "placement.h"
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* pkg/controller/podgc/gc_controller.go: pods whose kubelet will never finish them. */
+/* The pod garbage collector: gc_controller.go, pods whose kubelet will never finish them. Every 20
+ * s a rule table judges each pod: an orphan whose node has been missing for 40 s (and is asked for
+ * once more), a pod being deleted without a node, and one on a node that is out of service. Beyond
+ * --terminated-pod-gc-threshold the oldest finished pods go, evicted ones first (NL-70). The loop
+ * sleeps while no pod has work. */
 #include <string.h>
 
 #include "models/cluster/cluster.h"

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Controller and QuotaMonitor in pkg/controller/resourcequota/. */
+/* The resource quota controller: Controller and QuotaMonitor in pkg/controller/resourcequota/. It
+ * writes the usage of the objects in a quota's namespace, by the informers' caches. Kubernetes
+ * counts anew in each sync; here sums follow the informers' events, which gives the same, since
+ * nothing else changes these caches. Only the time at which a deleted pod's grace is over brings no
+ * event: pods past it are looked for in each sync. Kinds other than claims are watched once a quota
+ * names them. */
 #include "resource-quota-controller.h"
 
 #include "models/api/fields.h"
@@ -11,10 +16,6 @@
 #include "models/plan/rules.h"
 #include "sim/ticker.h"
 
-/* The usage of the objects in a quota's namespace, by the informers' caches. Kubernetes counts anew
- * in each sync; here sums follow the informers' events, which gives the same: nothing else changes
- * these caches, but for the time at which a deleted pod's grace is over. Pods past it are looked
- * for in each sync. Kinds other than claims are watched once a quota names them. */
 typedef struct {
     ResourceAmounts *hard; /* spec.hard as it was counted for */
     ResourceAmount *used;  /* for each item of @hard */

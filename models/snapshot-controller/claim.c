@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The claim that a snapshot is made of: its volume, and the finalizer that keeps it meanwhile. */
+/* The claim that a snapshot is made of: its volume, and the finalizer that keeps it meanwhile
+ * (SNAP-12). The claim has to be bound, and its volume has to point back to it. The finalizer comes
+ * off when no snapshot of the claim is still to become ready; a snapshot that never does keeps the
+ * claim forever, as in the original. */
 #include "controller.h"
 
 const Claim *

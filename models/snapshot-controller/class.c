@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The class of a VolumeSnapshot (SNAP-2): the one that it names, or the driver's default. */
+/* The class of a VolumeSnapshot or a group (SNAP-2): the one that it names, or the only default
+ * class of the volume's driver. A snapshot that names a content, or is a member of a group, needs
+ * none. The name of the default is written into the spec before the sync begins; if there is none,
+ * or several, the snapshot gets an error. */
 #include "controller.h"
 #include "models/snapshot-controller/snapshot-controller-test.h"
 

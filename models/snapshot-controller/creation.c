@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The content for a snapshot of a claim (SNAP-6). */
+/* The content for a snapshot of a claim (SNAP-6): first the finalizer on the claim, then the class,
+ * the volume and the Secret, then the object. Its name comes from the snapshot's uid, so a second
+ * creation finds the first (API_EXISTS) and is a success. The node that manages the volume is
+ * written as a label if snapshotting is distributed (SNAP-71). An error is written into the
+ * snapshot's status and the sync is tried again. */
 #include "controller.h"
 #include "models/snapshot-controller/snapshot-controller-test.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The volumes of a group (SNAP-81), its default class, and its content (SNAP-82). */
+/* The volumes of a group (SNAP-81), its default class, and its content (SNAP-82). The claims are
+ * listed by the selector, in the order of their names, and their volumes read one after the other;
+ * one that is not bound, or has another driver than the class, fails the sync. Only matchLabels
+ * count in a selector, as in the original. */
 #include "controller.h"
 
 #include <string.h>

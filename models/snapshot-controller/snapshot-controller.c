@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The snapshot-controller as a component: two sides, for snapshots and for groups, each with queues
+ * of snapshots and contents and private copies of both. A resync queues all objects. Claims are
+ * found by indexes: snapshots of a claim, claims to be restored from a snapshot in the same
+ * namespace, members of a group. Only drivers with groups need the second side, which a feature
+ * gate switches on. */
 #include "controller.h"
 
 #include "models/timing/waits.h"

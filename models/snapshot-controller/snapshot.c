@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One sync of a VolumeSnapshot: syncSnapshotByKey() and syncSnapshot() of the original. */
+/* One sync of a VolumeSnapshot or a group: syncSnapshotByKey() and syncSnapshot(). The order is
+ * fixed (SNAP-4): the claim's finalizer, deletion, the source, the content's fault, the finalizers,
+ * and then the binding. Two rule tables decide, the second about the content that belongs to the
+ * snapshot: a ready one keeps its content, another one is bound, told its status, or has its
+ * content created. A version that is older than the private copy is ignored (SNAP-1). */
 #include "controller.h"
 #include "models/snapshot-controller/snapshot-controller-test.h"
 

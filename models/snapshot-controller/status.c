@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The status of a VolumeSnapshot: errors (SNAP-3), and the news from its content (SNAP-8). */
+/* The status of a VolumeSnapshot: errors (SNAP-3), and the news from its content (SNAP-8). A value
+ * once written stays, but for the readiness and the error; an error on either side is always
+ * copied. The same message is not written twice. The status is read again before it is written, and
+ * Events tell of the first time that a snapshot is cut or ready. */
 #include "controller.h"
 
 /* ---- SNAP-3 ---- */

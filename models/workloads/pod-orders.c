@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Creations and deletions of pods that a controller has asked for and may not have seen yet, and
+ * the plans that send them. They go in batches that double (slow start), of which the first failure
+ * is the last, or all at once. A sync that makes or deletes pods first notes them as expected; a
+ * request that fails, or was never tried, takes its note back. While a note is open, the owner's
+ * next sync orders nothing (WL-4). */
 #include "models/workloads/pod-orders.h"
 
 gboolean

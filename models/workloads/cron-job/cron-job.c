@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* pkg/controller/cronjob/cronjob_controllerv2.go: a sync removes old Jobs, brings the list of
- * active ones up to date, makes the Job that is due, and writes the status once, at its end. */
+/* The CronJob controller: cronjob_controllerv2.go. A sync deletes old Jobs, brings the list of
+ * active ones up to date, makes the Job that is due, and writes the status once, at its end. A rule
+ * table decides about the due time: leave, miss, forbid, replace or create. The sync works on a
+ * copy of the status, and the time that is due is computed from that copy.
+ *
+ * Jobs that are listed as active but missing in the cache are asked for at the API server, and the
+ * stored status is read if the cache of Jobs is ahead of the cache of CronJobs. A Job's name
+ * contains its time, so the same time never gets two Jobs. */
 #include "models/workloads/cron-job/cron-job.h"
 
 #include <string.h>

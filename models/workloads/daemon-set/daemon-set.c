@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The DaemonSet controller's handlers and its state between syncs: expected pods, and failures by
+ * node for their back-off. A change of a node wakes only the sets for which the node fits
+ * differently than before (DS-12). A sync adopts pods, sorts them by node and age, and then goes on
+ * to manage.c, update.c and status.c in this order. A pod that is over and only held by a finalizer
+ * does not hold its node's place (DS-6). */
 #include "models/workloads/daemon-set/daemon-set.h"
 
 #include "models/cluster/kube-controller-manager.h"

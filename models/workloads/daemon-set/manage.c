@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pods on nodes: finds the missing ones and the surplus. manage() of daemon_controller.go. */
+/* Pods on nodes: finds missing pods and surplus pods, manage() of daemon_controller.go. A rule
+ * table judges each pod from its phase, the fit of its node and the back-off of the node (DS-8). A
+ * surge allows two pods on a node, an old ready one and a new one that is not available yet (DS-5).
+ * Pods without a node that were made for a node that is gone are deleted here, since no other
+ * controller does (DS-9). */
 #include "models/workloads/daemon-set/private.h"
 
 enum {

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Updates after a change of the template: which old pods go, and which new pods come beside them.
- * update.go. */
+/* Updates after a change of the template: which old pods are deleted, and which new pods come
+ * beside them (rollingUpdate() of update.go). A rule table judges each node: its old and its new
+ * pod, whether they are available, and whether the set surges. Nodes without a serving pod count
+ * towards maxUnavailable or maxSurge before others are chosen; pods that are not available anyway
+ * do not wait for the limit. */
 #include "models/workloads/daemon-set/private.h"
 
 static void

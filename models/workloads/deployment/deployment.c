@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The Deployment controller's handlers, and the order of a sync: adopt ReplicaSets, note a pause,
+ * then new-set.c and rollout.c. A change of a pod wakes a Deployment only if its strategy is
+ * Recreate and the last pod of all its sets is gone (WL-73). The sync works on the version of the
+ * Deployment with which it began; the next event brings the result of its writes. */
 #include "models/workloads/deployment/deployment.h"
 
 #include "models/cluster/cluster.h"

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Finds, makes or updates the ReplicaSet of a Deployment's template: getNewReplicaSet() of sync.go.
- * */
+ * The set whose template is the Deployment's is the new one; the others are old. Its name ends with
+ * a hash of the template. If that name is taken by a set of another owner, the collision count
+ * grows and the next sync tries another name; if the set is the Deployment's own, the cache is only
+ * late. */
 #include "models/workloads/deployment/private.h"
 
 static void

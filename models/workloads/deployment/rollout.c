@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From the old ReplicaSets to the new one: rolling.go, recreate.go. */
+/* From the old ReplicaSets to the new one: rolling.go, recreate.go and the scaling of sync.go. A
+ * rule table chooses one of six ways from the pause, the strategy and the old pods; sets.c computes
+ * the sizes. A rolling sync either grows the new set or shrinks old ones, never both. The status is
+ * written after the sets, and old empty sets beyond revisionHistoryLimit are deleted once the
+ * rollout is complete. */
 #include "models/workloads/deployment/private.h"
 
 /* Deletes empty old sets beyond revisionHistoryLimit, the lowest revisions first. */

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Arithmetic over the ReplicaSets of a Deployment, without any request: which set is the new one,
+ * how far old sets may shrink and the new one grow within maxSurge and maxUnavailable, and each
+ * set's part when the Deployment itself is scaled. Unavailable pods are given up first; available
+ * ones only as far as enough others remain. The parts of a scaling are rounded as in Kubernetes,
+ * and the biggest set takes the rest. */
 #include "models/workloads/deployment/sets.h"
 
 #include <string.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The status of a Deployment: counts over its sets, and the conditions Available and Progressing
+ * (syncRolloutStatus() of progress.go). A rule table decides about progress from the status before
+ * and after; a deadline that has passed without a move becomes ProgressDeadlineExceeded.
+ * lastUpdateTime counts for the deadline, so each move writes the condition anew. A Deployment
+ * without a deadline has no condition Progressing. */
 #include "models/workloads/deployment/status.h"
 
 #include "models/workloads/deployment/sets.h"

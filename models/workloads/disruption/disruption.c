@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The disruption controller: from a PodDisruptionBudget and its pods to the number of disruptions
+ * that are allowed (WL-114). Expected pods are the sum of spec.replicas over the owners, not the
+ * pods that exist. A rule table counts each pod: an eviction that was granted counts as a
+ * disruption until the pod is being deleted, for at most two minutes. A budget with such evictions
+ * is looked at again when the first of them expires. */
 #include "models/workloads/disruption/disruption.h"
 
 #include "models/api/field.h"

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The Job controller's handlers and state. Pods that no Job counts any more lose their finalizer
- * here (WL-84). */
+/* The Job controller's handlers and state: what wakes a Job, and which pods lose the tracking
+ * finalizer because no Job counts them any more (WL-84), which a rule table decides. A new Job and
+ * a change of its spec are handled at once, changes of its status and its pods a second later, so
+ * that they are counted together (WL-81). Jobs that another controller manages are left alone
+ * (JOB-4). */
 #include "models/workloads/job/private.h"
 
 #include "models/cluster/kube-controller-manager.h"

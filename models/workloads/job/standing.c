@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The state of a Job: its pods, its failures and successes, and whether it ends. The functions
- * write into the sync only. The first half of syncJob() in job_controller.go. */
+/* The state of a Job: its pods, its failures and successes, and whether it ends, the first half of
+ * syncJob() in job_controller.go. Only pods with the finalizer that are in no count yet are added.
+ * A rule table finds the end: an earlier decision, noted as a condition, stands; otherwise a
+ * failure comes before a success. The functions write into the sync only. */
 #include "models/workloads/job/private.h"
 
 gboolean

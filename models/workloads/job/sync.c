@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Makes and deletes pods in one sync of a Job: the second half of syncJob(), and manageJob(), of
- * job_controller.go. */
+ * job_controller.go. A rule table decides from the end, the expectations and the number of active
+ * pods; missing pods wait for the back-off of their index (JOB-1) or of the Job (WL-83). A Job ends
+ * only once all its active pods are being deleted (WL-89). */
 #include "models/workloads/job/private.h"
 
 #include "models/cluster/cluster.h"

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The ReplicaSet controller, and the ReplicationController behind the same code (WL-75, WL-120). A
+ * sync adopts pods, compares the active ones with spec.replicas, makes or deletes up to 500, and
+ * writes the status, which counts the pods as they were at its beginning. It orders nothing while
+ * an earlier order is unseen (WL-4). Of surplus pods those go first that are not started, not
+ * ready, or crowd a node with pods of sets of the same owner (WL-77). */
 #include "models/workloads/replica-set/replica-set.h"
 
 #include "models/cluster/cluster.h"

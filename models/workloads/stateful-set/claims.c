@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The owners of a StatefulSet's claim (WL-60): the claim lives as long as the set, or as long as
- * the pod that the set no longer wants. */
+/* The owners of a StatefulSet's claim, by persistentVolumeClaimRetentionPolicy (WL-60): nobody, the
+ * set, or the pod that the set no longer wants. A rule table decides from the policy, the pod's
+ * ordinal and the references that are there. A claim that refers to an older set or pod of the same
+ * name is kept as it is, for the garbage collector (WL-68); a claim with a foreign controller gets
+ * neither set nor pod (WL-63). */
 #include "models/api/manifest.h"
 #include "models/workloads/stateful-set/private.h"
 #include "models/workloads/stateful-set/stateful-set-test.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The pods and claims of a StatefulSet: their names, a pod's identity and its volumes, and repairs
+ * where a pod lacks them (WL-67). Names are the set's with an ordinal, so ordinal and key follow
+ * from each other. A claim template replaces a volume of the pod template of the same name.
+ * Functions without requests, called for each pod in each sync. */
 #include "models/workloads/stateful-set/objects.h"
 
 #include "models/api/selector.h"

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One pod of a StatefulSet and its claims: creation, update, deletion (WL-43..45, WL-60, WL-67). */
+/* One pod of a StatefulSet and its claims: creation, update, deletion (WL-43 to WL-45, WL-60,
+ * WL-67). Each pod is a plan of its own, since the pods of a batch go side by side. A claim that
+ * cannot be made keeps the pod from being made, but not the other claims. A pod waits while a claim
+ * still belongs to an earlier pod of its name (WL-44). An update is tried four times on top of the
+ * version in the cache; every creation and deletion writes an Event. */
 #include "models/cluster/cluster.h"
 #include "models/workloads/stateful-set/private.h"
 #include "models/workloads/stateful-set/stateful-set-test.h"

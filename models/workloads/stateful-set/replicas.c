@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which pods a sync of a StatefulSet makes, deletes and replaces (WL-40, steps 5 to 9). */
+/* Which pods a sync of a StatefulSet makes, deletes and replaces (WL-40, steps 5 to 9). Rule tables
+ * judge each replica, each pod out of range, and each pod of a rolling update. OrderedReady stops
+ * at the first pod that is not steady, so at most one pod changes in a sync; Parallel takes batches
+ * that double. A rolling update replaces one pod in a sync in both cases, from the highest ordinal
+ * down to the partition (WL-50). */
 #include "models/workloads/stateful-set/private.h"
 
 #define BATCH_MAX 500 /* WL-5 */

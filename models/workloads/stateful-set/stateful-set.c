@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The StatefulSet controller's handlers, state and sync: adopt pods, write revisions, plan the
+ * pods, write the status (WL-40). The state knows each pod's key by ordinal, so a sync does not
+ * search. The status is counted before anything is done: a pod that this sync makes counts in the
+ * next one. It is written even if a pod has failed, with up to five tries after conflicts. */
 #include "models/workloads/stateful-set/stateful-set.h"
 
 #include "models/workloads/stateful-set/private.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The arguments of a distribution: names, types, and which go together. */
+/* The arguments of a distribution: names, types, and which go together. A distribution has several
+ * forms (mean and cv, p50 and p99); the arguments have to be exactly those of one of them, and
+ * shift, min and max may be added to all. An argument without a name is the one at its place in the
+ * first form. A name means the same in every kind. */
 #include "distribution-private.h"
 
 #include <string.h>

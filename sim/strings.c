@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Interned texts, and maps and lists of them. Each text stands once, in blocks that are never
+ * moved, so equal texts have equal addresses; most comparisons in the program rely on that. The
+ * table has open addressing, with places in the order of the hashes, so it doubles in one walk. In
+ * long runs older entries are frozen out of the table and found again when they are asked for.
+ *
+ * Maps are sorted by key and shared by counts; a changed map is a copy. The hash decides only
+ * places in the table, never a result. */
 #include "strings.h"
 #include "frozen.h"
 

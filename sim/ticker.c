@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A loop that does something at a period, and sleeps while there is nothing to do: its next instant
+ * is computed on waking, from the instants that it would have had. With jitter the periods that
+ * were slept through are drawn after the fact, so results are those of a loop that never slept;
+ * with polling it never sleeps, and tests compare both. A pass may take time, and the next period
+ * begins at its end. */
 #include "ticker.h"
 
 #include "random-internal.h"

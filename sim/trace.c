@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The log of causes: for each entry its instant, its parent, a kind of wait and a detail. The
+ * newest entries are plain structs; full blocks are packed, which takes a fraction of the memory in
+ * long runs, and unpacked whole for reading. A reader keeps some unpacked blocks. An entry at the
+ * instant of its parent is the parent itself. */
 #include "sim/sim-test.h"
 #include "trace-internal.h"
 

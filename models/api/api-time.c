@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* RFC 3339. Days are counted as in Howard Hinnant's "chrono-compatible low-level date algorithms":
- * years begin in March, so that the leap day is the last one; 400 years are 146097 days. */
+/* Times of the API: RFC 3339 with an offset and up to nine digits of a second, as Go parses and
+ * prints them. Days are counted as in Howard Hinnant's "chrono-compatible low-level date
+ * algorithms": years begin in March, so that the leap day is the last one; 400 years are 146097
+ * days. Neither the C library's calendar nor its time zone is asked. A time more than 292 years
+ * from 1970 does not fit and is refused. */
 #include <string.h>
 
 #include "field.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* PersistentVolumeClaims: their fields, checks and warnings. spec.dataSource and spec.dataSourceRef
+ * are one member: the API server copies one to the other, unless the newer one has a namespace
+ * (API-182). A claim is bound completely only with its annotation and its volumeName; the phase
+ * alone says less. */
 #include "claim.h"
 
 #include <string.h>

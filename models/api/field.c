@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The types of fields: how a value is parsed from JSON, printed, compared, and printed over the
+ * document that it came from. Strings are interned, so most comparisons are of addresses. A
+ * quantity keeps the manifest's words as long as they mean the same: "1G" stays, and 1.5Gi becomes
+ * "1536Mi" only when it was changed. */
 #include <string.h>
 
 #include "fields.h"

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reads and writes structs by tables of fields: a path in the document, a type, and an offset. All
+ * kinds use these tables for parsing, printing, comparing, copying and freeing, so a new member
+ * needs one row. Printing merges the members into the document that the object came from, so
+ * members that no model reads survive.
+ *
+ * Invariant: a shared value (FIELD_SHARED and lists) is counted and never changed once it is
+ * shared; an object's copy costs references only. */
 #include "fields.h"
 
 #include <string.h>

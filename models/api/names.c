@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The syntax of names, labels and annotations, in the words of Kubernetes' apimachinery
- * (util/validation), and the text of uids. */
+ * (util/validation), the text of uids, and the nearest known word to one that is misspelled.
+ * Nearness is the Levenshtein distance without regard to case, where two neighbours that have
+ * changed places are one mistake; a third of the letters may be wrong. */
 #include <string.h>
 
 #include "fields.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Node selectors: required and preferred node affinity, and the allowed topologies of classes, in
+ * one type. A term holds its label expressions and at most one field, the node's name. Terms are
+ * ORed, the expressions of a term ANDed; a selector without terms matches no node, while an empty
+ * list of topologies allows all (VB-50). */
 #include "selector-private.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Nodes: their fields and checks. Resources are read as amounts of cpu, memory, pods and the
+ * attachable disks of four clouds; resources of device plugins stay in the document, as no model
+ * reads them. status.capacity is read first, into the same member as allocatable, since the API
+ * server takes it for allocatable if that is missing. */
 #include "local/local-disks.h"
 #include "local/machine-use.h"
 #include "pod-private.h"

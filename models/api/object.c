@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Objects of all kinds: their life, comparison, metadata and the rows of kinds. An object that
+ * others can see is never changed: an edit is a copy that shares its parts by counts. So comparing
+ * two versions usually compares bytes, and an informer, the store and a plan may hold the same
+ * version. */
 #include "object.h"
 
 #include <string.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Affinity of pods to other pods, and how pods spread over a topology. */
+/* Affinity of pods to other pods, and how pods spread over a topology. The four lists of the API
+ * (affinity and anti-affinity, required and preferred) are one list in PodSpec; a weight of 0 means
+ * required. Terms never change once a pod exists, so printing takes the manifest's lists as they
+ * are. */
 #include <string.h>
 
 #include "pod-private.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The containers of a pod: names, images, mounts, and requests of resources. The rest stays in the
- * manifest. */
+/* The containers of a pod: names, images, mounts, and requests of cpu and memory; the rest stays in
+ * the manifest. Requests are summed as by PodRequests(): containers and sidecars together, or the
+ * largest init container beside the sidecars that started before it, whichever is more. A missing
+ * request is the limit. */
 #include <string.h>
 
 #include "pod-private.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Amounts of any resource that a pod requests or is limited to, read from its manifest when a quota
+ * or the kubelet asks, since the scheduler's sums have only cpu and memory. The rule is that of
+ * pod-containers.c; a pod that no manifest tells of has the models' own sums. A sum keeps the
+ * format of its addends ("500m", "1Gi"), as it is printed. */
 #include "pod-resources.h"
 
 #include <string.h>

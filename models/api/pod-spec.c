@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The parts of a pod's spec that the scheduler and the kubelet read. */
+/* The parts of a pod's spec that the scheduler and the kubelet read, and the manifest for the rest.
+ * A spec is shared by all versions of a pod and all pods of a template, so a changed spec is a
+ * copy. Two specs ask the same of a kubelet if, beside the typed members, the rest of the manifests
+ * is the same, too. */
 #include <string.h>
 
 #include "pod-private.h"

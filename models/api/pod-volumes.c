@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The volumes of a pod that are claims, and the mounts that use them. */
+/* The volumes of a pod: first claims, with generic ephemeral ones, then inline volumes that a
+ * driver or the controller has to handle. Volumes that the kubelet makes alone (emptyDir, secrets)
+ * stay in the manifest. The mounts of containers are checked against all of them; a device has to
+ * be the volume of a claim. Pods of one template share the list. */
 #include <string.h>
 
 #include "migration/migration.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Pods and pod templates: fields, defaults, checks, and questions about phase, readiness and
+ * claims. Two templates are equal only if the members that no model reads are equal, too, with null
+ * for absent: another argument of a container makes other pods. A volume keeps the key of its
+ * claim, because each version of a pod is asked for it again and again. */
 #include "pod.h"
 
 #include <string.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Quantities: resource.Quantity of Kubernetes' apimachinery, ParseQuantity() and
- * CanonicalizeBytes(). */
+ * CanonicalizeBytes(). A value is held in units of 10^-9 in 128 bits; digits that cannot change the
+ * result are dropped while reading. Values are rounded away from zero (API-163) and end at int64.
+ * The format (binary, decimal, exponent) of the text decides how it is printed. */
 #include <string.h>
 
 #include "field.h"

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Releases of Kubernetes and their feature gates: which gate exists in a release, its stage,
+ * whether it is on, and whether a setting is refused. A gate's row has the first release of each
+ * stage; its stage in a release is the last one that has begun. A gate that is gone keeps its last
+ * value. AllAlpha and AllBeta set the gates of their stage, unless a gate has a setting of its own.
+ */
 #include "release.h"
 #include "models/api/api-test.h"
 

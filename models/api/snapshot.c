@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The kinds of snapshot.storage.k8s.io and groupsnapshot.storage.k8s.io: classes, snapshots, groups
+ * and their contents. A group's structs begin with those of a snapshot, so controllers handle both
+ * with the same code. readyToUse has three values, as the controllers tell "false" from "not
+ * there". Checks are those of the CustomResourceDefinitions: of each source exactly one member. */
 #include "snapshot.h"
 
 #include "fields.h"

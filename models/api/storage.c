@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The kinds of storage.k8s.io: StorageClass, VolumeAttributesClass, CSIDriver, CSINode,
+ * VolumeAttachment and CSIStorageCapacity, with defaults and checks in Kubernetes' words. The
+ * volume inside a VolumeAttachment is a PersistentVolume without an object around it; it never
+ * changes (API-136), so its manifest is printed. */
 #include "storage.h"
 
 #include <string.h>

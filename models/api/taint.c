@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Taints and tolerations: fields, checks and ToleratesTaint(). An effect that is absent in a
+ * toleration means all effects, an empty key with Exists all taints. Zero or a negative
+ * tolerationSeconds evicts at once; not given means for ever. The operator "Equal" is printed only
+ * if the manifest has it. */
 #include "taint.h"
 
 #include <string.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* PersistentVolumes and their sources. A source is a CSI volume, or a plugin's name and the
+ * identity by which clouds, limits and the scheduler know the volume; the rest stays in the
+ * manifest. If the plugin has migrated, the source becomes that of the CSI driver as it is read,
+ * with the original behind it (MIG-50): components then see the CSI volume, and the manifest is
+ * printed as it was stored. */
 #include "volume.h"
 
 #include <string.h>

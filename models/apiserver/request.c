@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The way of a request: it arrives, is committed, and is answered. */
+/* The way of a request: it arrives, is committed, and is answered, each at an instant that recorded
+ * durations give. Only the commit reads and writes the store, so requests of one instant take
+ * effect in the order of their commits. An answer "not found" comes sooner (TIM-5); a creation in a
+ * namespace with a quota waits for the quota's own write (API-153). */
 #include "apiserver-private.h"
 #include "checks.h"
 #include "models/apiserver/apiserver-test.h"

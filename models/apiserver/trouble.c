@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A server that is down, or short of seats. */
+/* A server that is down, or short of seats. A request to a server that is down is refused at once,
+ * and one that is under way is lost: its writer never learns whether it was committed. Short of
+ * seats, each priority level has its share, and the clients of a level take turns (API-90); a
+ * request waits 15 s at most, and a flow's queue holds 50. Without trouble this costs a comparison.
+ */
 #include "trouble.h"
 
 #define REFUSED_AFTER (1 * SIM_MS)       /* a refused connection: a round trip */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The fields of a spec that never change once they are stored: ValidateUpdate() of the kind. */
+/* The fields of a spec that never change once they are stored: ValidateUpdate() of the kind.
+ * Components change other fields, which typed members show by comparing addresses; only when these
+ * differ are the manifests compared, with the rules and words of Kubernetes. Fields that a gate
+ * makes mutable are the caller's to tell. */
 #include "checks.h"
 
 #include <string.h>

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* LeaderElector in tools/leaderelection/leaderelection.go. */
+/* LeaderElector in tools/leaderelection/leaderelection.go. A candidate tries at drawn intervals and
+ * takes a Lease whose holder has not renewed it for its duration, counted from the instant at which
+ * this process saw the last renewal, because clocks may differ (CGO-61). A leader tries at a fixed
+ * rate until its renew deadline and then stops (CGO-62). It writes over the Lease as last seen, and
+ * reads the Lease only if that fails. A request under way outlives its elector. */
 #include "leader-election.h"
 
 #include "event-recorder.h"

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The walk over an object with its type: constraints of fields, then the rows of the tables. Status
- * is not looked at: only components write it. */
+/* Validation of an object as the API server does it: a walk over the object with its type from the
+ * schema, which checks the constraints of fields (required, patterns, limits, unions) and calls the
+ * rows of the tables for whole structs. A row names the function of Kubernetes that it stands for.
+ * Status is not walked: only components write it.
+ *
+ * Faults are reported to the same parser as those of the typed fields; a fault that was told is not
+ * told again. An update runs further rows with the stored object beside the new one. */
 #include "checks-private.h"
 
 #include <stdarg.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* ConfigMaps, Secrets, roles, autoscalers and other objects that only people write. */
+/* Checks of ConfigMaps, Secrets, roles and bindings, taints of Nodes, autoscalers and other objects
+ * that people write and that components at most read. Values of binary data are measured after
+ * base64 is decoded, and both kinds of data count towards 1 MiB. The API server's defaults
+ * (roleRef, subjects, stringData) count as set before the check. */
 #include "checks-private.h"
 
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* CustomResourceDefinitions and webhooks: what extends the API. */
+/* Checks of the objects that extend the API: CustomResourceDefinitions, webhooks and APIServices. A
+ * definition's name is made of its plural and its group; exactly one version is stored; a schema is
+ * structural, so its root is an object and each part has a type. CEL rules are not looked at. */
 #include "checks-private.h"
 
 #include <string.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The formats of texts, after apimachinery's util/validation. A function returns the fault of a
- * text in Kubernetes' words, or NULL. */
+/* The formats of texts, after apimachinery's util/validation. A constraint of the schema names its
+ * format; the function of that name returns the fault in Kubernetes' words, or NULL. Only port
+ * names may have several faults in one text. Formats that a release has relaxed (names of
+ * environment variables) are chosen by the minor version. */
 #include "checks-private.h"
 
 #include <string.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Metadata of all kinds: objectmeta.go of apimachinery, and what each kind asks of its name. */
+/* Checks of metadata for all kinds: objectmeta.go of apimachinery, and what each kind asks of its
+ * name. Most names are DNS subdomains; a table has the others. Labels, annotations (256 KiB in
+ * all), finalizers and owners follow; an object may have one controller. On an update of an object
+ * that is being deleted no finalizer may be added. */
 #include "checks-private.h"
 
 #include <string.h>

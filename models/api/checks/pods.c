@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pods and their templates: ValidatePodSpec(), ValidatePodCreate(). */
+/* Checks of pods and their templates: ValidatePodSpec(), ValidatePodCreate(). Here stands what
+ * several fields or containers of a pod decide together: names and host ports that two containers
+ * must not share, the DNS policy, the operating system, host namespaces. What one container decides
+ * alone is in containers.c. */
 #include "checks-private.h"
 
 #include <string.h>

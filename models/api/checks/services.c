@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Services, their endpoints, Ingresses and NetworkPolicies. */
+/* Checks of Services, their endpoints, Ingresses and NetworkPolicies. Models do not route traffic:
+ * these objects count only because people apply them together with workloads, and the answer has to
+ * be the server's. Which fields a Service may have depends on its type; addresses of endpoints must
+ * not be loopback or link-local. */
 #include "checks-private.h"
 
 #include <arpa/inet.h>

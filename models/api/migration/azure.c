@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Azure's plugins: disks and files. */
+/* The in-tree plugins azureDisk and azureFile and their CSI drivers: sources, handles, zones and
+ * access modes both ways (MIG-40 to MIG-44), as in csi-translation-lib. A share's handle is made of
+ * resource group, account, share, name and namespace, so a source can be restored from the handle
+ * alone. */
 #include <string.h>
 
 #include "models/api/fields.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Labels of zones and regions, and the drivers' keys for them, in the node affinity of volumes and
- * the allowed topologies of classes: in_tree_volume.go. */
+/* Zones and regions of in-tree volumes, and the drivers' own keys for them, in the node affinity of
+ * volumes and the allowed topologies of classes: in_tree_volume.go of csi-translation-lib. A volume
+ * keeps the older names of its labels if it uses them and not the new ones (MIG-21). Values are
+ * sorted and each stands once, so equal volumes give equal terms. */
 #include <string.h>
 
 #include "models/api/fields.h"

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Finds the fault in a text that is no JSON, and tells it in the words of Go's decoder. jansson has
+ * refused the text already, and its words are others. The scanner keeps a stack of brackets and
+ * makes nothing, so a deep text costs no recursion. */
 #include "json-syntax.h"
 
 #include <string.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Fields that a type does not have, or that a body has twice: strict decoding (fieldValidation) as
+ * in sigs.k8s.io/json. Duplicates are seen only in the text, since a parser keeps one; unknown
+ * fields are found in the text or in the parsed body. Which fields exist depends on the release. A
+ * value of the wrong JSON type gets the message of Go's decoder, with the innermost struct around
+ * it. */
 #include "strict-fields.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* CronJobs: fields and ValidateCronJobCreate(). The template of its Jobs is an object within the
+ * object; defaults of Jobs are left out when it is printed, because the API server gives them to
+ * Jobs and not to templates. status.active is a list of texts made of uid, namespace and name. A
+ * schedule with TZ is refused from 1.29 on, unless the object was stored before. */
 #include <string.h>
 
 #include "models/api/workloads/cron-schedule.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Cron schedules: parsing and the next due time, as the library robfig/cron does it. A field is a
+ * set of bits. The next time is searched by day, hour and minute, each from its beginning when a
+ * larger one has passed; a time that the zone's clock skips is not due, and one that it shows twice
+ * is due twice. The search ends after five years. */
 #include "models/api/workloads/cron-schedule.h"
 
 #include <string.h>

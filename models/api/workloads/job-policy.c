@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Kubernetes' pkg/controller/job/pod_failure_policy.go; validation as in
- * pkg/apis/batch/validation/validation.go. */
+/* Failure and success policies of Jobs: pkg/controller/job/pod_failure_policy.go, and their checks
+ * as in pkg/apis/batch/validation/validation.go. The first rule that matches a failed pod decides:
+ * by the exit code of a container, in the order of names as the kubelet lists them, or by a
+ * condition of the pod. An exit code of 0 never matches. */
 #include "job-policy.h"
 
 #include <stdlib.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Jobs: fields, defaults that depend on two fields, and the checks of Indexed Jobs and their
+ * policies. A Job of very many indexes has to say when to give up. With a failure policy only
+ * terminal pods are replaced (JOB-2). A Job whose spec.managedBy names another controller is left
+ * alone by ours (JOB-4). */
 #include "workload-private.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Time zones for CronJobs: the rules in force by the IANA database 2025b, the last line of each
+ * zone's file, so that no run depends on the files of its machine. A zone has an offset, another
+ * one between two changes of a year, and the changes by month, week and weekday. Rules of earlier
+ * years are left out. */
 #include "models/api/workloads/time-zones.h"
 
 #include <string.h>

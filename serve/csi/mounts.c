@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* outside the model: paths and mounts of this machine */
+/* Targets and mounts of a served driver on this machine: an empty folder, a tmpfs of the volume's
+ * size, or a folder per volume that is bound. Each step goes through descriptors, from the root to
+ * the last part, so no link that appears meanwhile leads elsewhere. A bind is read-only from its
+ * first moment. Unpublishing removes only mounts and an empty folder; if its parent is gone, it has
+ * succeeded. */
 #include "mounts.h"
 
 #include <errno.h>

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* outside the model: the driver is other processes */
+/* A CSI driver that is other processes: a run calls it over gRPC. The end of a call becomes an
+ * event of the run at the instant that real time gives, each at an instant of its own, with the
+ * cause of the call. Times in answers are dropped, because the run has its own. A call whose caller
+ * is gone goes on; the driver hears of it by the deadline. */
 #include "remote-driver.h"
 
 #include <string.h>

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* outside the model: threads and a socket */
+/* The gRPC server of a CSI driver, with two threads: one takes gRPC's events, the other works on
+ * them and on virtual time, so the engine has no locks. A call has three events (arrived, closed,
+ * sent) and is freed after the last. A method asks for its next calls in advance. More calls than
+ * the limit are refused at once, and messages have a limit.
+ *
+ * A stop refuses new calls and waits for those under way for some time; a second stop does not
+ * wait. A socket that a dead process left is removed, one that answers is not. */
 #include "server.h"
 
 #include <errno.h>

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* outside the model: state of a driver that real callers use */
+/* The memory of a served driver in a file of SQLite: a row for each volume, snapshot and group, as
+ * JSON with its place in the order of creation. One process has the file, so no foreign lock holds
+ * up a call, and a killed process leaves no lock. Changes of a turn are one transaction. A file of
+ * another driver, or of a newer version, is refused. */
 #include "store.h"
 
 #include <sqlite3.h>

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* outside the model: the loop driver works on the real machine */
+/* Loop devices: attach, detach, size and numbers, on the running kernel. A free number is asked for
+ * and may be taken by another process meanwhile, so binding is tried again until it works or ten
+ * seconds are over (LOOP-17). A device is cleared only after it was opened exclusively and its
+ * backing file was seen to be ours, since numbers are reused at once.
+ *
+ * Every number that the kernel made for us is in the ledger, so that it can be returned, but none
+ * that existed before. */
 #include "device.h"
 
 #include <errno.h>

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* outside the model: the loop driver works on the real machine */
+/* The files behind volumes and snapshots: creation, growth, copies. A new file has a temporary name
+ * until it is complete and on the disk; then it is renamed, so a file under its final name is
+ * always whole. Room is reserved with fallocate, or the file only made longer where the file system
+ * lacks it (LOOP-1). A copy shares blocks (FICLONE) if it can; else holes stay holes. */
 #include "file.h"
 
 #include <errno.h>

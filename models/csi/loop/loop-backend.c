@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* outside the model: the loop driver works on the real machine */
+/* The loop driver's back end: methods by number, the form of requests, and one change of a volume
+ * at a time, of the controller and on each node (CSI-46): another call is answered ABORTED. Methods
+ * run in threads. The common lock guards the tables only; each volume has a lock of its own for the
+ * work on the machine.
+ *
+ * At its start it takes unfinished deeds back, last first, and adopts volumes of earlier runs
+ * (LOOP-32): files without a record go, and devices that the machine has lost are attached again at
+ * the next staging. */
 #include "loop-private.h"
 #include "models/csi/loop/loop-test.h"
 

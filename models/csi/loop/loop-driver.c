@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* outside the model: the loop driver works on the real machine, with threads */
+/* A CSI driver whose calls work on real loop devices, in threads or at once. A call's end comes
+ * back through a queue and becomes an event of the run at the instant that the run's pace gives it;
+ * strings are interned only then, on the run's thread. The call's cause goes with it, so the log of
+ * causes is as with a modelled driver. Runs with this driver measure a machine and are never
+ * golden. */
 #include "loop-driver.h"
 
 /* A call. The run makes and frees it; in between a worker has it. */

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* outside the model: the loop driver works on the real machine */
+/* File systems and mounts of the loop driver: probe, format, check, grow, mount, bind, unmount,
+ * freeze. Tools run without a shell and die with this process. Only a device without any content is
+ * formatted, by its caller; partitions count as content. A mount is undone only if its device is
+ * one of ours, and mounts that others have put on top stay. */
 #include "mount.h"
 
 #include "device.h"

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* outside the model: the loop driver works on the real machine */
+/* The loop driver's node service: stage, publish, statistics and expansion, with real mounts below
+ * the state folder. Paths of nodes are mapped into that folder, and a path that leads elsewhere is
+ * refused. Mount options are taken only from a list that changes how a file system is read and
+ * written. A record is saved after each change, so that the next process knows each mount. */
 #include "loop-private.h"
 
 #include <errno.h>

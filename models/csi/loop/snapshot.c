@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* outside the model: the loop driver works on the real machine */
+/* Snapshots of the loop driver: a copy of the volume's file, taken while its file system is frozen
+ * (LOOP-12) or, for a block volume, after its device was flushed. One freeze is enough for all
+ * mounts of a volume. A snapshot in use is not deleted; a second request of the same name finds the
+ * first, or ABORTED while it is being made. */
 #include "loop-private.h"
 
 #include <fcntl.h>

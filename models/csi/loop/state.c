@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* outside the model: the loop driver works on the real machine */
+/* The loop driver's memory: volumes, their places on nodes, targets and snapshots, in tables and as
+ * one JSON file each. A record is written in whole under a temporary name. Ids are hashes of names,
+ * because names may hold anything (CSI-6) and ids become names of files. Lists are few and are
+ * searched from the beginning. */
 #include "loop-private.h"
 
 #include <jansson.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A driver that hangs, is slow or is away; a back end that loses or keeps volumes. */
+/* A modelled driver in trouble: it hangs, is slow or is away, and its back end loses or keeps
+ * volumes. Calls that come or would end while it hangs wait in the order of their arrival, and go
+ * on when it recovers. If a plugin on a node dies, the work of its calls ends; if the controller's
+ * plugin dies, the back end goes on, and only the answers are lost. */
 #include "modelled-private.h"
 
 #define REFUSED_AFTER (1 * SIM_MS) /* the answer of a socket without a listener */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The group controller's service: snapshots of several volumes, cut at one instant (CSI-95 to
- * CSI-98). */
+ * CSI-98). Room is checked for all members before the first is made, so a group exists as a whole
+ * or not at all. Members that are asked for have to be exactly the group's (CSI-97). */
 #include "modelled-private.h"
 
 #include <string.h>

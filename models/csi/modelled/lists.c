@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the controller service tells of volumes, snapshots and room. */
+/* Lists of volumes and snapshots, one volume, and the room that is left. A page's token is the
+ * place, in the order of creation, of the next page's first entry: it stays valid whatever is made
+ * or deleted meanwhile. A token that is no number is ABORTED (CSI-54). The capabilities of the
+ * driver decide what an entry tells. */
 #include "modelled-private.h"
 
 static CsiEntry

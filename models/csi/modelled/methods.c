@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The form of requests, checks that several methods use, and the table of methods. */
+/* The form of requests, checks that several methods share, and the table of methods. A request is
+ * checked in the order of the specification: service, method, node, required fields, sizes of
+ * names, access modes, secrets. A method without its capability is UNIMPLEMENTED (CSI-7). The
+ * checks change nothing, so a call may be judged when it arrives. */
 #include "modelled-private.h"
 
 #include <string.h>

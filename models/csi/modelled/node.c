@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The node service: volumes are staged, published and grown on a node. */
+/* The node service of the modelled driver: volumes are staged, published and grown on a node. The
+ * order of calls is enforced as by a careful driver: no publication without staging, none on a node
+ * that is not attached, no unstaging below a publication (CSI-77). Repeats with equal arguments
+ * succeed, others are ALREADY_EXISTS. A driver that only expands on nodes takes the room here. */
 #include "modelled-private.h"
 
 #include <string.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The memory of the back end as JSON, object by object. Times are kept as ns since 1970, because
- * the next process's virtual time starts at 0 again. */
+/* The memory of the back end as JSON, object by object, for a driver that is served over a socket
+ * and started again. Times are kept as ns since 1970, because the virtual time of the next process
+ * begins anew. A record of an object that exists already is ignored, and so is a place on a node
+ * that is no node of the driver any more. */
 #include "modelled-private.h"
 
 #include <jansson.h>

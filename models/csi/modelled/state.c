@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The memory of the modelled back end. Nothing here takes time, and only ids are drawn. */
+/* The memory of the modelled back end: nodes, volumes, snapshots, groups, and the room of its
+ * pools. A record is made when a call first names its object, and exists only once a call has
+ * created it, so that two calls for one name meet at the same record. Nothing here takes time, and
+ * only ids are drawn, from the name and its count, so they are the same in every run of a seed. */
 #include "modelled-private.h"
 #include "models/csi/modelled/modelled-test.h"
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Volumes are created, expanded, modified and deleted. */
+/* CreateVolume, DeleteVolume, expansion and modification in the modelled driver. The size is
+ * rounded up to the driver's step and compared with the limits; the place is the first wanted one
+ * that has room, else one of the driver's own (CSI-67). A repeat that means the same volume
+ * succeeds; one that differs in size, source, capability, parameters or place is ALREADY_EXISTS
+ * (CSI-47). A volume never shrinks. */
 #include "modelled-private.h"
 
 /* CreateVolume */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bodies of requests. */
+/* Bodies of requests: JSON, YAML or protobuf by the content type, to one JSON value. A fault is
+ * told in the words of the server's decoder, with the beginning of the body. The depth of brackets
+ * is counted before the parser runs. Unknown and duplicate fields are refused, warned of or
+ * ignored, by fieldValidation. */
 #include <string.h>
 
 #include "api-private.h"

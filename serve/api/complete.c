@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Members that a real cluster has and that no model needs: addresses, conditions of pressure,
+ * container ids, node ports. They are added when an object is printed and are functions of its name
+ * and uid, so the same object is printed alike each time, and nothing of it is stored. Counts of a
+ * status are printed even if they are zero, as Go's types do. */
 #include "complete.h"
 
 #include <string.h>

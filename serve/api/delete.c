@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* DELETE of an object or a collection, POST of an eviction and of a binding. */
+/* DELETE of an object or a collection, POST of an eviction and of a binding. Options come from the
+ * body and from the query, with preconditions of uid and version. A collection is answered when the
+ * last object is; one that is gone already is fine. The custom resources of a definition go before
+ * it. Versions from before the garbage collector orphan by default (API-55). */
 #include <string.h>
 
 #include "made/made.h"

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The runs behind one server: the present, a look at the past, and the next present, for one
+ * scenario or for two side by side. The past is the session up to now, run again from its start,
+ * since a run cannot go back; a branch makes such a past the new present. A request that moves time
+ * waits until each lane is at the instant. An engine that clients still watch is kept until they
+ * are gone. */
 #include "engines.h"
 
 #include <string.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* GET of an object or a list: at the present instant, without virtual latency. Reading changes
- * nothing in the run. */
+ * nothing in the run. A list is in the order of etcd's keys, so a page's token is the last key, as
+ * in the API server, and a page is found again after changes. A list is of an exact older version
+ * only if nothing has happened since. Which fields a selector may name depends on the kind. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A served session as a scenario: each action of a client becomes an item with its time, so
+ * `kvolsim run` repeats the session. The record is a scenario file that is valid after each action:
+ * an item is appended before the end of the session, and an action without an answer holds up later
+ * ones, so items are in their order. If the disk is full, the record stays as it was, and the next
+ * action tries again.
+ *
+ * Clients reach no file of the machine through an item: neither manifests nor profiles by a path.
+ */
 #include "session.h"
 
 #include <errno.h>

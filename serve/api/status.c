@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Status objects: refusals with code, reason, details and causes as the API server writes them. The
+ * modelled server's answers are texts; the faults of an invalid object are split again into causes
+ * with their fields, since kubectl prints these. A text that is no list of faults stays whole. */
 #include "status.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Lists and single objects of a resource, in the order of etcd's keys. Objects of the run are
+ * listed from sorted keys, which a resource keeps while it has a log of changes; Events, kubelets'
+ * Leases and made objects are collected at each question, because the run does not store them as
+ * objects. */
 #include <string.h>
 
 #include "models/api/fields.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Tables, as kubectl asks for them: the columns of the kind that `get` prints, those of a
+ * CustomResourceDefinition, or name and creation. The cells are made by run/kubectl, so a table of
+ * the server and of `kvolsim get` agree. Numbers and truth values are such in JSON even in a column
+ * of strings. */
 #include "table.h"
 
 #include <string.h>

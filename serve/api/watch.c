@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A watch reads the log of its resource at its own pace. Whoever falls behind the log is told 410
- * and is rid of; nothing is kept for it. */
+/* A watch reads the log of its resource at its own pace: a pull takes some bytes or some looks, so
+ * other requests come in between. A client that falls behind the log is told 410 and is gone;
+ * nothing is kept for it. An object may come into the view of a watch and leave it by its labels,
+ * which decides the type of the event. Watches that want the same form share the line, which is
+ * made once. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Sets of fields as managedFields have them (FieldsV1): a tree of steps, where "." marks a node
+ * that is a member and has members below. Union, difference and intersection go over two trees at
+ * once. Steps have one form, so a set that is read and printed again is equal. A field that gets
+ * fields below it keeps its mark. */
 #include "field-set.h"
 
 #include <string.h>

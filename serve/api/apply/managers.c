@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The list of managers in managedFields: found by name, operation, version and subresource, printed
+ * by operation and age (sortEncodedManagedFields()). More than ten updaters are merged, the oldest
+ * first, into "ancient-changes", as apimachinery does. One entry that cannot be read spoils the
+ * whole list. */
 #include "managers.h"
 
 #include <string.h>

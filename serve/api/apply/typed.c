@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Values with a type of the schema: their fields, the difference of two, merging, removing,
+ * checking; structured-merge-diff of Kubernetes over JSON. Items of lists are found by their keys,
+ * with the defaults of missing keys. An atomic value is one field, and a value without a type is,
+ * too. A merged list keeps the applied order; items that were not applied stay before the applied
+ * item that follows them. */
 #include "typed.h"
 
 #include <string.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The kubelet's own server, behind /api/v1/nodes/NAME/proxy/: health, pods, metrics and the summary
- * of usage (k8s.io/kubelet/pkg/apis/stats/v1alpha1). */
+ * of usage (k8s.io/kubelet/pkg/apis/stats/v1alpha1). No container runs, so usage is made up from
+ * requests and names, alike at each question. A node whose kubelet is lost answers as an
+ * unreachable one. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* NodeMetrics and PodMetrics, as metrics-server has them: of nodes that are Ready and of pods that
- * run. Each has the name of its node or pod. */
+ * run, each with the name of its node or pod. They are made at the question from the stored
+ * objects; a node's usage is the sum over its pods. Nothing of it is stored or watched. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Documents of the server itself. */
+/* Documents of the server itself: the list of paths, metrics of the API server's job, and OpenID's
+ * configuration and keys. Metrics are those of the run's scrape, without the label of the job and
+ * without families of other jobs. */
 #include <string.h>
 
 #include "made.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Discovery: groups, versions and resources, in the old documents and in the aggregated one. All
+ * are made of one list, of the resources that the release serves and those of definitions, so they
+ * cannot contradict each other. The hash of a storage version is that of a real server, since
+ * kubectl compares it. */
 #include "discovery-private.h"
 
 #include <string.h>

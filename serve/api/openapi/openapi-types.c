@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Types of the schema as OpenAPI, version 2 and 3. Structs are named and referred to; how lists
+ * merge is told by the extensions of Kubernetes, which kubectl and server-side apply read. Each
+ * field has a note about whether it is modelled, stored, or ignored, from the table of field
+ * effects. In version 3 nothing may stand beside a reference. */
 #include "openapi-types.h"
 
 #include <string.h>

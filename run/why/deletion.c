@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Objects that are being deleted, and what holds each: a finalizer and its owner, a grace period, a
- * mount. */
+/* What is being deleted, and who holds it: a finalizer and its owner, a grace period, a mount. A
+ * table has the finalizers in the order in which they are asked about, each with what keeps its
+ * owner from removing it. An unknown finalizer is the answer itself. A pod is held by its kubelet
+ * or by a volume that cannot be unmounted; a namespace by the first object in it that does not go.
+ */
 #include "question.h"
 
 #include <string.h>

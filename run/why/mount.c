@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The volumes of a pod on its node: attached, staged, published. */
+/* The volumes of a pod on its node: attached, registered, staged, published, in this order; the
+ * first step that is not done decides. A volume that is attached elsewhere leads to its holder: a
+ * pod that runs there, one that does not end, or a silent node, for which the six minutes of a
+ * forced detach are told. A call of the driver that is under way or has failed ends the chain. */
 #include "question.h"
 
 #include <string.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pods, and the nodes that they are on. */
+/* Pods, and the nodes that they are on. The first fact of a rule table that holds decides where the
+ * question goes: the node, the deletion, the claims and mounts, the scheduler; a pod that is Ready
+ * is asked about its claims' health and growth. A silent node is explained by its fault, a node
+ * that is drained by the pod whose eviction is refused. */
 #include "question.h"
 
 #include <string.h>

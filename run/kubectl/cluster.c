@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The objects that kubectl's commands read: sorted by kind and key as the API server lists them,
+ * and the arguments that choose among them ("pvc/data", "pods,pvc", "all"). Selectors are applied
+ * while listing. Messages about unknown kinds and missing objects have kubectl's words. Nothing is
+ * copied: objects are borrowed from the snapshot. */
 #include <string.h>
 
 #include "cluster.h"

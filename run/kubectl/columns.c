@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* pkg/printers/internalversion/printers.go of Kubernetes 1.32 */
+/* Columns of the kinds that models do not run, as in pkg/printers/internalversion/printers.go of
+ * Kubernetes 1.32: a row has a title, a function for the cell, a path and the text for a missing
+ * value. Most cells are a value by its path; a function stands only where Kubernetes computes one.
+ */
 #include "columns.h"
 
 #include <string.h>

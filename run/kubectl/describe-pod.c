@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pods, and templates of pods. */
+/* `kubectl describe` of pods and of templates of pods: containers with their states, volumes,
+ * tolerations, spread and conditions, in kubectl's order and words. A template is printed by the
+ * same functions with another indent. The quality class is computed if the status does not tell it.
+ */
 #include <string.h>
 
 #include "describe.h"

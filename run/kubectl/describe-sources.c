@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sources of volumes: a table of their kinds and of the fields that kubectl prints. */
+/* Sources of volumes: a table of their kinds and of the fields that kubectl prints, in kubectl's
+ * order, since only the first source found is described. Kinds whose text depends on more than
+ * their fields (CSI, emptyDir, projected, ephemeral) have functions. Values are printed as Go
+ * prints them. */
 #include <string.h>
 
 #include "describe.h"

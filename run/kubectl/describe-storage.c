@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Claims, volumes, classes and CSINodes. */
+/* `kubectl describe` of claims, volumes, classes and CSINodes. A claim lists the pods that use it,
+ * also by a generic ephemeral volume, which belongs to its pod. Capacity and access modes stay
+ * empty until the claim has a volume. The spec of a claim is printed for templates within pods,
+ * too. */
 #include <string.h>
 
 #include "describe.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* StatefulSets, Deployments, ReplicaSets, DaemonSets, Jobs and CronJobs, and disruption budgets. */
+/* `kubectl describe` of workloads, disruption budgets, quotas, limit ranges and namespaces. Pods of
+ * a workload are counted by phase from the objects, not from the status. Which ReplicaSet of a
+ * Deployment is the new one follows from the revision annotation. Namespaces list their quotas and
+ * limits. */
 #include <string.h>
 
 #include "describe.h"

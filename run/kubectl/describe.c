@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* `kubectl describe`: the parts that all kinds share (names, labels, annotations, conditions,
+ * Events), and the generic description of kinds without one of their own, which prints every field
+ * under its name. An argument that is no name is a prefix of names. Events are those with the
+ * object's uid, in the order of their last time; Events of nodes carry the node's name as uid. */
 #include <string.h>
 
 #include "describe.h"

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* `kubectl events`: Events in the order of their last time, filtered by object and by type. Times
+ * and counts come from the old or the new fields of an Event, whichever it has. A List is printed
+ * for programs even if there is no Event. */
 #include <string.h>
 
 #include "cluster.h"

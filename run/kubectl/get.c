@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* `kubectl get`: tables, names, JSON, YAML, JSONPath, custom columns, sorting and watching. A table
+ * is the API server's cells with kubectl's own columns before and after; a cell shows only the
+ * first line of its text. Several kinds give a table each, several objects a List. Sorting compares
+ * quantities by size, null before other values and missing values first, as kubectl does. */
 #include <string.h>
 
 #include "cluster.h"

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A template is a list of parts. A part is text, or an action in braces: a list of steps. Each step
- * maps the values of the step before it to new values. */
+/* JSONPath as kubectl has it: parsing, walking, printing. A template is a list of parts; a part is
+ * text, or an action in braces: a list of steps. Each step maps the values of the step before it to
+ * new values. Ranges repeat the parts up to their end. Members of maps come in the order of their
+ * names, as Go sorts them; errors have client-go's words, and where kubectl is odd (dots in quoted
+ * names, "=~"), so is this. */
 #include <string.h>
 
 #include "json-path.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* JSON and YAML as kubectl prints them. Keys are sorted, for YAML as go-yaml sorts names: numbers
+ * in them by value, letters after other characters. A plain text that YAML would read as another
+ * type is quoted. libyaml's marks at the end of a document, which go-yaml does not write, are taken
+ * off. Control characters are escaped for a terminal. */
 #include <string.h>
 #include <yaml.h>
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Label and field selectors as texts, matched against an object in one walk: Parse() in Kubernetes'
+ * pkg/labels/selector.go. Nothing is built: each requirement is judged while it is read. Faults
+ * have the words of Kubernetes. Fields that an object does not have count as the zero value of
+ * their type, since the kinds' ToSelectableFields() print all of them. */
 #include <string.h>
 
 #include "cluster.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tables of pods, nodes, workloads and events, as the API server prints them
- * (pkg/printers/internalversion of 1.32). */
+/* Tables of pods, nodes, workloads and Events, as the API server prints them
+ * (pkg/printers/internalversion of 1.32). The STATUS of a pod is computed from its phase, its init
+ * containers up to the first that is not finished, and its containers; the last rule that applies
+ * wins. Sidecars count only once they are started. */
 #include <string.h>
 
 #include "kinds.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Diagrams of the states of claims and volumes, with the passages that a run made: for gnuplot, and
+ * as Mermaid for documents. A table has the states, their places and the usual edges; a passage
+ * that the table lacks adds an edge. All comes from the narrator's entries, which carry the state
+ * before and after a change. */
 #include "lifecycle.h"
 
 #include <string.h>

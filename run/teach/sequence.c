@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The messages between components about one object and its family, as a diagram: writes, calls and
+ * answers, and the news by which a watch made a component act. News are found in the log of causes:
+ * the last watch before the entry, unless a request or call of its own came since; each news is
+ * drawn once. Long silences get a row, and a long diagram is broken off with their number. */
 #include "sequence.h"
 
 #include <string.h>

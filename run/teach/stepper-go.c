@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Lets time pass for a stepper, event by event, to a goal or a breakpoint. Writes and the
+ * narrator's entries are compared with the breakpoints as they come; the first reason to stop is
+ * the one told. A decision that a plan makes twice counts once. Looking changes nothing in the run:
+ * a run that is stepped ends as one that is not. */
 #include <string.h>
 
 #include "run/results/attribution.h"

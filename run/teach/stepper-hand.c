@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Actions by hand: one item of spec.workload or spec.faults, read and checked like the items of the
- * scenario's file, and carried out now. */
+ * scenario's file, and carried out now. Words as kubectl's (create, delete, patch, scale, drain)
+ * become such items. An answer is waited for by letting time pass, 10 s at most, because without
+ * the API server there may be none; a late answer is told during a later command. */
 #include <string.h>
 
 #include "stepper-private.h"

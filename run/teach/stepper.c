@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The commands of `step`: a table with their words, help, functions and completion. Commands that
+ * let time pass are in stepper-go.c, actions in stepper-hand.c; the others only look, with
+ * kubectl's commands, why and explain. Past the scenario's end a command stops after an hour of
+ * virtual time, since loops of components go on for ever. */
 #include <string.h>
 
 #include "models/cluster/inspect.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Tells the narrator's entries as a story: times, waits, rules and actions, for beginners, users or
+ * developers, as text or JSON. A rule is told in full at its first use for an object. A silence is
+ * explained by its longest wait in the log of causes. The story of an object is that of its family.
+ * Words are translated as they are told. */
 #include "narrator-private.h"
 
 #include <string.h>

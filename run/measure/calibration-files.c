@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* outside the model: of measurements, not of runs */
+/* Files of a calibration: the calls as CSV, and profiles made of them. A profile's latency is a
+ * fitted distribution or, where none fits, quantiles; with several numbers of workers it is the
+ * latency of an undisturbed call and a slowdown for concurrent ones. Samples of one size and number
+ * of workers can be chosen. */
 #include "calibration.h"
 
 #include "fit.h"

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* outside the model: of measurements, not of runs */
+/* Estimates how concurrent calls slow each other down, from the beginning and end of each call. A
+ * call is divided into parts with a constant number of concurrent calls; for an exponent and a
+ * number of undisturbed calls each part is divided by its slowdown. The values under which the
+ * calls of all numbers of workers look most alike are taken. Calls that share nothing measurable
+ * get no slowdown. */
 #include "calibration.h"
 
 #include "fit.h"
 #include "run/measure/measure-test.h"
 
 #include <math.h>
-
-/* Estimates how concurrent calls slow each other down, from the beginning and end of each call. */
 
 #define EXPONENT_MIN (-1.)
 #define EXPONENT_MAX 2.

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* outside the model: measures the real machine, with threads */
+/* Measures the operations of real loop devices. A life takes a volume through all steps in one
+ * order; the lives of a job, as many as workers, take a step together, and jobs of all sizes take
+ * turns, so that changes of the machine meet them all. Between steps are pauses of all lengths,
+ * because a call right after another one is faster than one after a rest. Each step of a life is
+ * another thread's, as calls of kubelets are. */
 #include "real-devices.h"
 
 #include <fcntl.h>

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* outside the model: fits what was measured; nothing of a run comes here */
+/* Fits distributions to durations: lognormal, shifted lognormal, gamma and Weibull, by maximum
+ * likelihood, from samples or from the buckets of a histogram. The family with the smallest
+ * Kolmogorov-Smirnov distance is taken; if that is too large, quantiles are better. A shift keeps a
+ * distance from the smallest sample, since its likelihood grows without bound there. A histogram's
+ * mean counts as one more observation. */
 #include "fit.h"
 
 #include <gsl/gsl_cdf.h>

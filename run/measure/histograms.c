@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* outside the model: reads what clusters export */
+/* Latencies of drivers from metrics that clusters export: the buckets of three metrics, of which
+ * the one nearest to the driver counts for each operation. Labels differ between metrics and
+ * releases. Buckets have to grow from bound to bound; a smaller count means a broken or cut file,
+ * and is an error. */
 #include "histograms.h"
 
 #include <math.h>

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* outside the model: reads what clusters export */
+/* Reads samples of metrics in Prometheus' text format or in the JSON of its query API, and hands
+ * over those with wanted names. A line that is not of the format is an error with its number, but
+ * is not shown: the file may be anybody's. NUL bytes, which one label of kube-controller-manager
+ * has, are no end of the text. */
 #include "metric-samples.h"
 
 #include <jansson.h>

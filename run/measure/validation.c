@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Compares a real side with the model: durations of each kind of call and of each stage, by medians
+ * and the Kolmogorov-Smirnov distance. A row is good within the tolerances, near if two
+ * calibrations of the machine are no nearer to each other, else apart. A latency without spread has
+ * no distribution function: then the share of real samples that are not as long counts. */
 #include "validation.h"
 
 #include "fit.h"

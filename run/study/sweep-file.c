@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The file of a sweep: its table of fields, checks that need several fields, and its points. */
+/* The file of a sweep: its table of fields, checks that need several fields, and its points. A
+ * point is a list of settings in the form of --set, each with its place in the file, so that a
+ * fault of the scenario is told at the value that causes it. The baseline is a point that matches
+ * its values. */
 #include <string.h>
 
 #include "run/files/input.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Measures one run: the numbers of its row. */
+/* Measures one run: the numbers of its row, from the times of stages, counts at the end, requests
+ * and availability. With batches, the passages after the warm-up are divided into equal parts by
+ * their beginning. A value that a run does not have (no pod arrived) is missing and not 0. */
 
 #include "run/results/availability.h"
 #include "sweep.h"

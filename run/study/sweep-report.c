@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Tables of a sweep: means with confidence intervals, differences of pairs against the baseline,
+ * and CSV files (RFC 4180) with all rows. Pairs have the same replication, hence the same luck, so
+ * differences are much narrower than the means. Numbers have four digits, since intervals are
+ * mostly wider than the rest. */
 #include "sweep-report.h"
 
 #include <math.h>

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* outside the model: several threads make the runs of a sweep; each run stays on one thread */
+/* Makes the runs of a sweep with threads, not processes. A run shares nothing that changes with
+ * another (no library here has writable data, and a test watches that), so one is as safe as the
+ * other; a thread needs no protocol to hand its numbers over and cannot outlive a program that is
+ * killed. Workers take tasks from a queue and put rows into another; the caller's thread alone
+ * decides what is to be done and touches the database.
+ *
+ * Invariant: which rows there are depends on the sweep only: they are keyed by point and
+ * replication, and the rule that asks for more replications looks at those of its point, from 0 on.
+ */
 #include "sweep-runner.h"
 
 #include "sim/random.h"
 #include "sweep-statistics.h"
-
-/* Threads, not processes. A run shares nothing that changes with another (no library here has
- * writable data, and a test watches that), so one is as safe as the other; a thread needs no
- * protocol to hand its numbers over and cannot outlive a program that is killed. Workers take tasks
- * from a queue and put rows into another; the caller's thread alone decides what is to be done and
- * touches the database. Which rows there are depends on the sweep only: they are keyed by point and
- * replication, and the rule that asks for more replications looks at those of its point, from 0 on.
- */
 
 #define POLL_US 100000 /* between two checks for an interruption */
 #define ROWS_MAX 256   /* in one transaction */

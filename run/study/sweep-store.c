@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The rows of a sweep in a file of SQLite. A row's key is its point and replication, so it is the
+ * same wherever and whenever it was computed; files of shards merge, and a row that differs is an
+ * error. A file belongs to one sweep by its identity. It has a rollback journal, not a write-ahead
+ * log, because that works on network file systems; a killed program leaves the file as of its last
+ * transaction. A file of a stranger is checked as a whole before it is read. */
 #include "sweep-store.h"
 
 #include <inttypes.h>

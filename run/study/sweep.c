@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A study in memory, read from a file or made by a command. */
+/* A study in memory, read from a file or made by a command: parameters, points, measures. All
+ * points are checked before the first run: a fault of the scenario is moved to the setting that
+ * causes it, and equal faults of many points are told once. The identity covers everything that
+ * decides the content of a row, but not the number of rows: more replications may come later. */
 #include <string.h>
 
 #include "run/results/results.h"

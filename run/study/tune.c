@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Searches the smallest flags with which a scenario meets its slos. Flags take steps of about 1.4.
+ * First all flags go up together until the slo is met; then each is tried at its smallest step, and
+ * the others are lowered by one step in turn, so that none falls far at the cost of the others. The
+ * answer is tested: one step less of any flag misses the slo. Trials are points of a sweep with
+ * common random numbers, and none is made twice. */
 #include "tune-private.h"
 
 #include <math.h>

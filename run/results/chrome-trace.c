@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A run as a trace for Perfetto or chrome://tracing: slices on tracks of components, nodes, pods,
+ * claims and volumes, and arrows along the start of a pod. Only a mark of 16 bytes is stored for
+ * each slice; all else is looked up when the slice is written, since a run has some 25 slices for
+ * each pod. Slices that overlap get another line of their track. Marks are sorted in place, as
+ * GLib's sort needs as much memory again. */
 #include "chrome-trace.h"
 
 #include <string.h>

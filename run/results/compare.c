@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Compares the result folders of two or more runs: stages object by object, causes, availability.
+ * Objects are paired by name, incarnation and replication, so the change of a mean has a narrow
+ * interval; objects that only one run has are counted. Files are checked against their digests, and
+ * numbers of strangers' files may be anything. */
 #include "compare.h"
 
 #include <gsl/gsl_cdf.h> /* outside the model: only for printed intervals */

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A run has more Events than other objects, so each is written directly, without a tree of JSON. */
+/* Events of a run as JSON lines and as `kubectl get events -o json` prints them. A run has more
+ * Events than other objects, so each is written directly, without a tree of JSON. The list is
+ * sorted by namespace and name: the involved objects are sorted, which are far fewer, and the
+ * Events of each by time; only where one name continues another as a time would are names compared
+ * letter by letter. */
 #include "event-list.h"
 
 #include <string.h>

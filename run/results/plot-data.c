@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Tables for the pictures of a run: waits, levels over time, volumes of nodes, requests,
+ * distributions. Tables are bounded however long the run is: if there are too many instants, a row
+ * shows a stretch, with the instant of the most pending pods and the most calls. Steps of calls are
+ * read from the log in order, and only late ones are sorted. */
 #include "plot-data.h"
 
 #include <string.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The index of a result folder: names, sizes and digests of its files, and a digest of the index
+ * itself, so that a file that was changed or cut is found when it is read. Folders of several
+ * replications have one index. Version 0.1.0 kept no digests: there the files that exist count. */
 #include "result-folder.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Service level objectives: the share of a group's objects that passed a stage in time, or the
+ * availability of workloads. Groups are chosen by namespace and by the labels that a pod had at its
+ * creation. An object that never got there counts as infinitely late, unless its time was not over
+ * at the end of the run. */
 #include "slos.h"
 
 #include <string.h>

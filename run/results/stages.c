@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Times of objects and lengths of stages, from the log of milestones. A walk over all objects finds
+ * the first milestone of each kind of an incarnation; a pod's volume stages end with its last
+ * volume. A milestone from before the run has no time. A Ready pod has all its volumes, so a
+ * missing milestone means that its driver has no such step. Samples are made in the first walk;
+ * times only when a caller needs them, as they are large. */
 #include "attribution-sums.h"
 
 static SimTime

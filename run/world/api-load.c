@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Counts requests by client, verb and resource, second by second, for tables and pictures. A row is
+ * found by the address of the client's name, since names are interned. Rows keep only the seconds
+ * from their first request on. Answers do not arrive in the order of requests: a slightly earlier
+ * request counts with the first. */
 #include "api-load.h"
 
 #include <inttypes.h>

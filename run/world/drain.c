@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* kubectl drain (WL-110..112): cordons a node and evicts its pods in parallel. An eviction that a
- * budget refuses is repeated. */
+/* kubectl drain (WL-110 to WL-112): cordons a node and evicts its pods in parallel. Pods that no
+ * option covers prevent the drain as a whole; then nothing is evicted. An eviction that a budget
+ * refuses is repeated every 5 s, and an accepted one looked at every second until the pod is gone,
+ * both up to the time limit. 404 counts as done. */
 #include <string.h>
 
 #include "models/api/workload.h"

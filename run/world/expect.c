@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Expectations of a scenario: objects, Events and volumes of drivers that meet some conditions are
+ * counted at an instant, or at the end. Looking changes nothing. Objects that every cluster has
+ * from the start do not count. */
 #include <string.h>
 
 #include "models/api/namespace.h"

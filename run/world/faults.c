@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Faults of a scenario: how each begins and ends in the cluster, its API server and its drivers. */
+/* Faults of a scenario: how each begins and ends in the cluster, its API server and its drivers, by
+ * a row for each type. Victims (nodes of a zone, the node of a pod, the leader) are known only when
+ * the fault begins; the same victims recover at its end. A fault that was begun is noted with its
+ * end, so that `why` and a client can tell or end it. */
 #include "run-private.h"
 #include "sim/random.h"
 

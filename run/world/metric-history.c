@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The values of all series at scrapes, for OpenMetrics. A scrape looks only at series that may have
+ * changed, and a point is kept only for a change. If there are too many scrapes, every second one
+ * goes and the interval doubles; points stay, since the next scrape may have found them unchanged.
+ * Observing changes nothing: scrapes are no events of the run. */
 #include "metric-history.h"
 
 #include <string.h>

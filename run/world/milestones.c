@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Notes when objects reach milestones, from writes at the API server and calls of drivers: one log
+ * in blocks, packed, with a chain through it for each object, and the cause of each entry. A volume
+ * is known by the name that a call gives, before its object exists, or by handle and unique name
+ * (volume-names.c). A group's content and a VolumeSnapshotContent count for their snapshot. Looking
+ * changes nothing in the run. */
 #include "milestones.h"
 
 #include <string.h>

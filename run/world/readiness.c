@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* When the pods of workloads become ready or are not, for availability: an entry for each change of
+ * a pod, its node or its workload's size. A pod counts for the workload that owns it; a ReplicaSet
+ * of a Deployment counts for the Deployment, even if the owner is known only later. Pods of Jobs
+ * count nowhere: Jobs want no pods for good. */
 #include "readiness.h"
 
 #include "models/api/workload.h"

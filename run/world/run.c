@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One run: engine, objects, world, and its end. Events fire until the scenario's end, or until the
+ * world is idle, which moves with every change. Scrapes and reports happen between events and are
+ * none, so observing changes nothing. The engine is freed before objects and strings, because
+ * events that never fired still hold them. */
 #include "run-private.h"
 
 #define EVENTS_PER_REPORT 65536 /* between two checks for an interruption */

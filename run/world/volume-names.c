@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which PersistentVolume a handle or a unique name means: driver calls know handles, nodes know
+ * unique names, attachments know object names. Volumes that stand in pods get a key of their own. A
+ * name that was added stays, since calls and detaches come after the object is gone. */
 #include "volume-names.h"
 
 #include "models/volume/plugins.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The clients of a scenario: each action is a performer whose requests follow one another as fast
+ * as the API server answers. Copies of an action arrive at drawn times, numbered in all names that
+ * the action itself creates, and may end again. Draws go by the number of the action, so actions do
+ * not shift each other's luck. A refusal is noted and ends nothing. */
 
 #include <string.h>
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kvolsim calibrate: measures loop devices, or fits and compares samples of an earlier calibration.
+ * It writes the samples, one profile of all and one for each number of workers, with the machine
+ * and its load in their heads, without which the numbers mean little. Two calibrations are compared
+ * with the tolerances of validate. */
 #include <math.h>
 #include <stdio.h>
 #include <sys/utsname.h>

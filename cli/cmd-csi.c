@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kvolsim csi: serves a driver at a socket. Arguments give the parts that the process serves, its
+ * back end and its state; the work is done by serve/csi. Signals and scrapes have a thread of their
+ * own, so they are answered while the driver is at work. The first signal ends it after its calls,
+ * a second one at once. */
 #include "cli/common/cli.h"
 #include "commands.h"
 

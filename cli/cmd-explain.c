@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kvolsim explain: tells the story of a run or of an object up to an instant, for three levels of
+ * readers, or the consequences of each error of each CSI method. The run goes on for ten minutes
+ * beyond the instant, so that the story can tell the end of each wait. Consequences are found by
+ * running a scenario with one error, not from a table. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kvolsim fit: latencies of a profile from histograms of a cluster's metrics, from samples of a
+ * calibration, or from a driver's journal. Calls that are all in one bucket have no spread to fit:
+ * a profile then takes their mean, else a value between the bounds, and says so. */
 #include <math.h>
 #include <stdio.h>
 

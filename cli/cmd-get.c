@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* kvolsim get, describe and events: kubectl's commands at an instant of a run. */
+/* kvolsim get, describe and events: kubectl's commands at an instant of a run. The run goes to the
+ * instant, and run/kubectl prints its objects. With -w every later change is printed as it is
+ * written, until the end of the run; an Event is printed only when the API shows it. Every error is
+ * the user's here, so the status is that of bad input. */
 #include <stdio.h>
 #include <string.h>
 

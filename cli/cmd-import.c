@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kvolsim import: makes a scenario of a cluster's dumps. Files are written into a folder beside the
+ * target, which takes its name when it is complete, so a killed import leaves no half one. Files of
+ * an earlier import are replaced, and files that are not of an import stay. */
 #include <errno.h>
 #include <glib/gstdio.h>
 #include <stdio.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kvolsim plot: draws pictures of a run's results, a sweep or a story, with gnuplot. A table has
+ * the pictures and the files that they need; the index of the folder tells whether a file is there
+ * and whole. All files are looked at before the first picture is drawn. Without a name, pictures
+ * whose files a run does not have are left out. */
 #include <inttypes.h>
 #include <string.h>
 

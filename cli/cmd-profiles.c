@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kvolsim profiles: lists profiles of back ends, and shows one: its latencies as quantiles, its
+ * limits and errors, each with the comment on its source in the file, and which calls callers make
+ * of such a driver. A profile is loaded as part of a scenario, with the same checks. */
 #include <glib/gstdio.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kvolsim replay: runs an imported recording again and compares the stages with those recorded,
+ * with a fit of flags on request; or plays the journal of a driver to the model and compares the
+ * calls. Several replications run at once, so progress has a lock. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kvolsim serve: serves the API of a run over HTTP, with its page, or exports the page of a
+ * recorded run. Arguments become an engine, or two for a comparison with the same seed; the
+ * session's record is written at the end. Ages of objects are computed by clients, so a run starts
+ * at the present time unless it is told another one. A token is needed on addresses that others
+ * reach. */
 #include "commands.h"
 #include "serve.h"
 

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kvolsim validate: runs a scenario against real loop devices or drivers behind sockets and against
+ * the model, and tells whether they agree. Virtual time of the real run follows the monotonic
+ * clock; how late events are is measured, too, and a run that was too late proves nothing. The
+ * machine is compared with what the run believes while no call is under way. A journal of the real
+ * run can be played back, which has to give the same run. */
 #include "config.h"
 
 #include <stdio.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kvolsim whatif: changes one flag after the other and tells which of them matter. The variants are
+ * points of a sweep, so runs can be resumed and are made by several threads, with common random
+ * numbers. The table is sorted by the effect on the chosen stage or value. */
 #include <stdio.h>
 #include <string.h>
 

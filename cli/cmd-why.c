@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kvolsim why: why an object is stuck at an instant of a run, or all that is stuck. The answer is
+ * that of run/why; the simulation can also look ahead: it goes on for ten minutes and prints the
+ * next thing that a component does about the blocked object. */
 #include <stdio.h>
 #include <string.h>
 

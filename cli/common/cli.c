@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What all commands share: the process (streams, signals, memory, locale, folders of data),
+ * arguments, and files. A closed standard stream is replaced, or the next file opened would take
+ * its number. A pipe becomes a file, since commands read a scenario as often as they please. The
+ * end of the process checks that stdout was written, because a script may read only the status.
+ * Data are found beside the program, in a build folder and installed. */
 #include "cli.h"
 
 #include <errno.h>

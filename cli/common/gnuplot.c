@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Draws a picture with gnuplot: a script of plots/, a file of data, a terminal. The picture is
+ * drawn beside its place and moved when it is complete to the last byte, since gnuplot does not
+ * tell of a full disk. Bitmaps within SVG are marked, so that browsers do not smooth them. */
 #include "gnuplot.h"
 
 #include <errno.h>

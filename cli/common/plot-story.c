@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Pictures of stories: message sequences and lifecycles, drawn from a run made again, since results
+ * do not contain the narrator's entries. The scenario is found by the name in the results. The size
+ * of a picture follows from its lanes, rows and longest texts. As Mermaid they need no gnuplot. */
 #include "plot-story.h"
 
 #include <errno.h>

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* outside the model: reads what a cluster printed; nothing of a run comes here */
+/* Replaces names, namespaces, labels, parameters and messages that would identify the user's
+ * cluster. All words are learned first and numbered in their order, so the same dump always gives
+ * the same stand-ins, and equal words stay equal in every file. Words of Kubernetes and its drivers
+ * stay, and so do members whose values are enumerations, times or quantities; a message is replaced
+ * as a whole. A name that is computed of other names (an attachment's) is computed anew. */
 #include "anonymize.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Facts of an object's body in an audit log: phases, conditions, finalizers and links of pods,
+ * claims, volumes and attachments, as bits, with the few texts and sizes that the recording needs.
+ * The body is scanned in place; only a body that becomes part of the workload is copied, without
+ * the server's members. */
 #include "body-facts.h"
 
 #include <string.h>

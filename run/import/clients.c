@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The sender of a request, from the user and the user agent: a modelled component, another
+ * controller, or a client from outside. Controllers of kube-controller-manager are told by their
+ * service account or the end of the agent, sidecars by the program's name at the start of the
+ * agent. Answers are kept by user and agent, since a log has few senders and many requests. */
 #include "clients.h"
 
 #include <string.h>

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* outside the model: reads what a cluster printed; nothing of a run comes here */
+/* The drivers of a dump: names from CSIDrivers, CSINodes, volumes and classes, and for each the
+ * profile that fits its name, its topology, its limits, its capabilities and its room. Values that
+ * kubelets wrote into the CSINodes count before guesses; a pool's room is the free capacity in its
+ * CSIStorageCapacity plus the size of its volumes. The report lists the guesses. */
 #include "drivers.h"
 
 #include <string.h>

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* outside the model: reads what a cluster printed; nothing of a run comes here */
+/* Reads dumps of a cluster (JSON, YAML, lists, folders, packed files) and joins files that are
+ * parts of one dump. Lists are taken item by item, so a large dump is never in memory as a whole.
+ * The time of a dump is its newest time stamp. Two files are of one cluster if they share a uid,
+ * and of one dump if no object is in both; a folder was not written at one instant, so there the
+ * newer twin counts. */
 #include "dump.h"
 
 #include <string.h>

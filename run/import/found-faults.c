@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Faults of a recording: nodes and processes that went silent or started again, and phases in which
+ * a driver failed. A kubelet's death is the last of its requests and watches before NotReady; a
+ * start is recognised by the lists of several kinds within seconds. Failures close to each other
+ * are one phase, which ends with the last of them, and successes within it give the share of calls
+ * that failed. */
 #include "found-faults.h"
 
 #include <string.h>

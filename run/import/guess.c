@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The content of requests in a log without bodies, from the dumps before and after a request and
+ * from the later requests of controllers. A created object is the one in a later dump, set back to
+ * its new state, or a sibling whose name differs in its numbers only; replicas, sizes and patches
+ * follow from pods made, resizes and differences between dumps. A guess without support is left
+ * out; the report counts each by its reason. */
 #include "guess.h"
 
 #include <string.h>

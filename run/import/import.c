@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kvolsim import as a whole: dumps, audit logs, metrics and manifests become a scenario, its
+ * objects, its workload and a recording. t = 0 is the instant of the first dump, made exact by the
+ * log through resource versions; the run ends with the log. Measured values replace a profile's,
+ * and errors with times replace those that were only counted. Members are printed in a fixed order
+ * with comments for the reader who edits them. */
 #include <stdarg.h>
 #include <string.h>
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Walks JSON texts in place: members and items as parts of the text, without a tree and without
+ * copies, since an audit log has gigabytes and an import needs little of it. A nested value is
+ * skipped by its brackets and quotes alone. Only a part that is asked for is unescaped or parsed; a
+ * broken text ends the walk and sets a flag. */
 #include "json-scan.h"
 
 #include <stdarg.h>

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* outside the model: reads what a cluster printed; nothing of a run comes here */
+/* Links between recorded objects that the log does not tell: the claim of a volume, and the volume
+ * of an attachment. An attachment's name is a checksum of handle, driver and node, so it is
+ * computed for the volumes of the dumps, up to a number of pairs; else the volume is one of the
+ * last pod that came to the node before, by names that contain the pod's. */
 #include "links.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Makes the ReplicaSets that a dump lacks, from pods that name one as their owner. The template is
+ * the Deployment's for the set with the newest pod, else the pod's own spec without its node and
+ * its token; the selector has the hash. Other owners that are not in the dump are taken off, or the
+ * garbage collector would delete their objects at once. */
 #include "owners.h"
 
 #include <string.h>

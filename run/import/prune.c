@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Removes members that no model reads or that may be secret: commands, environment, probes,
+ * addresses, contents of Secrets, unknown annotations. Equal contents leave an equal number in an
+ * annotation, so that templates which differed still differ and a rollout stays one; of the removed
+ * contents only checksums are kept, and only while importing. */
 #include "prune.h"
 
 #include <string.h>

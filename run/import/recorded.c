@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* recorded.json: objects with the times of their milestones, and numbers of requests by client,
+ * verb and resource. A recording and a simulation have the same form, so that both can be compared.
+ * A file is read fast first; only if there is a fault is it read again with positions. Times before
+ * the start are not written. */
 #include "recorded.h"
 
 #include <string.h>

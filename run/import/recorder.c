@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Records a simulated run in the form of recorded.json, as an audit log of a real cluster would
+ * show it: milestones from the writes at the API server, requests by the names that clients have in
+ * a log. A milestone is noted when a fact becomes true for the first time in an object's life.
+ * Looking changes nothing in the run. */
 #include "recorder.h"
 
 #include "models/api/storage.h"

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Milestones of a recording from its writes. With bodies they are facts that become true; without
+ * bodies the sender, the verb and the order of requests tell them (the last status before a
+ * deletion was Ready, for instance). One object at a time has a name: an incarnation ends when it
+ * is deleted or made anew. A fact that held in the first dump is no milestone. */
 #include "recording.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The report of an import: objects and requests that were taken, guessed, left out or are missing,
+ * as lines with numbers and up to three examples. A reason is one line however often it comes, in
+ * the order of first appearance, so a report stays short for any dump. It also carries the question
+ * whether the import may go on. */
 #include "report.h"
 
 #include <stdarg.h>

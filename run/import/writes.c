@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Writes of an audit log that matter, in the order of their commits, with the facts of their
+ * bodies; starts, watches and last requests of processes; and failures of drivers that Events tell.
+ * A write's commit is taken near the end of its duration, since admission and etcd come before it.
+ * Only kinds that make or are storage and pods are kept; all requests are counted. */
 #include "writes.h"
 
 #include <string.h>

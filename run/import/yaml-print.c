@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Prints a scenario as YAML that people like to edit: short values in one line, comments above
+ * members, texts quoted only where YAML would read them as something else. Comments are members of
+ * the JSON with a mark, so they stay with their member. A value goes into one line if it fits and
+ * has no comment inside. */
 #include "yaml-print.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Objects and requests of a log without bodies (level Metadata): the pod, the claim, the taint or
+ * the forced deletion that the later requests imply. A kubelet looks for a pod's claims in the
+ * pod's first seconds, a taint acts at once, and a class suits if the claim's later requests fit
+ * it. The remaining members are taken from objects in the dumps. */
 #include "unseen.h"
 
 #include <string.h>

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The flags of one container, and those of the control plane. */
+/* The flags of one container, and those of the control plane, as settings of a scenario's
+ * processes. Values are checked with the process's own table; variables of the container are put
+ * in. Flags with an unknown value or without a model are left out and reported. A default that
+ * differs between releases of a sidecar follows the release of its image. A feature gate of
+ * Kubernetes has the API server's value. */
 #include <stdio.h>
 #include <string.h>
 

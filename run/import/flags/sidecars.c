@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The sidecars of each driver: which workload is whose, and what its containers say. */
+/* The sidecars of each driver, from the containers of its workloads. Manifests that the user gives
+ * count before workloads of the dump, and these before pods whose workload is not there. A workload
+ * is a driver's by the only CSIDriver of its manifest or by a driver's name in its containers.
+ * Sidecars of the models that run in no workload of a driver are switched off for it. */
 #include <string.h>
 
 #include "flags-private.h"

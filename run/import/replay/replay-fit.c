@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* outside the model: of recordings, not of runs */
+/* Fits latencies of drivers so that a simulation comes near to its recording. Objects are halved by
+ * their names: one half is fitted, the other tests. A round adds to a method's median the time by
+ * which the recorded stage was longer, by the fast objects or object by object, whichever has the
+ * smaller error; a second step adds the spread that queues and polls do not explain. A difference
+ * that chance could make changes nothing. */
 #include "replay-fit.h"
 
 #include <math.h>

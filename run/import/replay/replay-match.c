@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Matches simulated objects with recorded ones. Names decide where both sides have them; pods with
+ * drawn names are matched within their workload in the order of time, claims, volumes and
+ * attachments by their claim or pod. An attachment whose volume a log without bodies does not tell
+ * gets a claim of the last pod that came to the node. */
 #include <string.h>
 
 #include "replay-stages.h"

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* outside the model: prints doubles */
+/* Reports of a replay, for people, as JSON and as CSV: stages of both sides with quantiles and
+ * verdicts, the objects that differ most with the causes of their waits, objects of one side only,
+ * and requests. Watches are left out of the requests, because an audit log has them as one request
+ * and a simulation as none. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

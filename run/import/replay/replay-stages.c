@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Stages of recorded objects, in the same way for both sides: times between two milestones of one
+ * object, or of a pod and the attachments of its claims. A stage counts only if both ends were
+ * seen, in this order. A Ready pod has all volumes, so an attachment that was not seen is older
+ * than the pod, or its driver needs none. Claims and volumes count for the workload of their pod.
+ */
 #include "replay-stages.h"
 
 const char *

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* outside the model: several threads make the runs; each run stays on one thread */
+/* Replays a recording: simulates it several times, in threads, and compares stages. A row's
+ * recorded quantiles have to lie within those of the replications, widened by the chance in so few
+ * objects and by the tolerance. The first replication is kept with its causes, so that the largest
+ * differences can be explained. Each thread loads a scenario of its own, since its maps are counted
+ * without locks. */
 #include "replay.h"
 
 #include <math.h>

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* outside the model: reads what was measured; nothing of a run comes here */
+/* Errors of a driver from its counted failures. Failures between two scrapes are a phase; a
+ * recording makes it exact, since a call that took longer than usual by a retry has failed at least
+ * once. Without a recording the share of failed calls of the interval counts. Codes that the model
+ * makes itself (time-outs, locks) are left out, and many intervals without a pause become one
+ * entry, since a scenario is to be edited. */
 #include <math.h>
 #include <string.h>
 
 #include "models/api/field.h"
 #include "scrapes-private.h"
-
-/* What the counted failures of a driver say about its errors. */
 
 /* Scrapes of several processes this close together are one round of them. */
 #define SCRAPED_TOGETHER (2 * SIM_SECOND)

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* outside the model: fits what was measured; nothing of a run comes here */
+/* Latencies of a driver from its counted calls: a constant, a lognormal with the measured mean, or
+ * straight lines within the buckets, in this order of preference. A lognormal is refused by a
+ * G-test; the spread of means between scrapes tells that of single calls. Spreads that the
+ * machinery around a call makes count as constant. Short calls that every driver answers at once
+ * are left out. */
 #include <gsl/gsl_cdf.h>
 #include <math.h>
 #include <string.h>
 
 #include "run/measure/fit.h"
 #include "scrapes-private.h"
-
-/* What the counted calls of a driver say about its latencies. */
 
 /* A smaller spread is that of the machinery around the call: kubelets of a busy machine measured
  * constant latencies of 50 ms with up to 0.09. */

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* outside the model: reads what clusters export */
+/* Scrapes of /metrics, alone or in archives: sorts them by process and counts the calls and
+ * durations between them. A process is known by its start and by counters that went on. Counts are
+ * cumulative, so a total is the last scrape without the first; a process that started later counts
+ * from zero. Files that are cut or broken are errors. */
 #include "scrapes.h"
 
 #include <errno.h>

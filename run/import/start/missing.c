@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Lists the objects that a dump names but does not have. A table of references has the effect of
+ * each on a run: claims become Lost, volumes are released, pods are deleted. A name is told once.
+ * Owners are looked for only among the kinds that models know, as the garbage collector does.
+ * Volumes that are not Bound and pods that have ended may name objects that are gone. */
 #include "missing.h"
 
 #include <string.h>

@@ -44,11 +44,11 @@ print_event(WatchCommand *self)
 
 /* Called while it is being committed. */
 static void
-cmd_get_event_written(void *data, const ApiEventWrite *write, SimTime responds_at)
+cmd_get_see_event(void *data, const RunRecord *record)
 {
     WatchCommand *self = data;
+    const ApiEventWrite *write = record->event;
 
-    (void)responds_at;
     print_event(self);
     self->has_event = TRUE;
     self->is_new = write->index == API_NEW_EVENT;
@@ -58,9 +58,10 @@ cmd_get_event_written(void *data, const ApiEventWrite *write, SimTime responds_a
 }
 
 static void
-cmd_get_object_changed(void *data, const Object *before, const Object *after)
+cmd_get_see_write(void *data, const RunRecord *record)
 {
     WatchCommand *self = data;
+    const Object *before = record->before, *after = record->after;
 
     print_event(self);
     json_auto_t *object = snapshot_object(self->run, after != NULL ? after : before);
@@ -84,8 +85,8 @@ watch(Look *look, const KubectlRequest *request, char **words)
         return FALSE;
     kubectl_watch_list(watch, request->out);
     print_and_clear(request->out, stdout);
-    api_server_observe(cluster_api(run_cluster(look->run)), cmd_get_object_changed, &command);
-    api_server_observe_events(cluster_api(run_cluster(look->run)), cmd_get_event_written, &command);
+    records_watch(run_records(look->run), RECORD_WRITE, cmd_get_see_write, &command);
+    records_watch(run_records(look->run), RECORD_EVENT, cmd_get_see_event, &command);
     run_execute(look->run);
     print_event(&command);
     return TRUE;

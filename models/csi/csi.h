@@ -223,6 +223,13 @@ typedef enum {
 /* Returns: (static): the first needed field that @request lacks: "volume id"; NULL: none. @needs
  * may have other flags beside CsiNeeds. */
 const char *csi_request_missing(const CsiRequest *request, uint32_t needs);
+/* The node whose plugin serves the call, or which the call is about; NULL: none. */
+static inline const char *
+csi_request_node(const CsiRequest *request)
+{
+    return request->served_by != NULL ? request->served_by : request->node_id;
+}
+
 static inline gboolean
 csi_is_empty(const char *text)
 {

@@ -190,9 +190,10 @@ recorder_see_volume(Recorder *self, RecordedSource *source, const Volume *old, c
 }
 
 static void
-recorder_see_write(void *data, const Object *before, const Object *after)
+recorder_see_write(void *data, const RunRecord *seen)
 {
     Recorder *self = data;
+    const Object *before = seen->before, *after = seen->after;
     const Object *any = after != NULL ? after : before;
 
     if (recorded_kinds[object_kind(any)] == 0)
@@ -264,24 +265,24 @@ program_of(const char *client)
 }
 
 static void
-recorder_see_request(void *data, const ApiRequest *request, ApiCode code, SimTime arrived_at)
+recorder_see_request(void *data, const RunRecord *seen)
 {
     Recorder *self = data;
+    const ApiRequest *request = seen->request;
     g_autofree char *resource = g_strconcat(kind_class(request->key->kind)->resource,
                                             verb_words[request->verb].subresource, NULL);
 
-    (void)arrived_at;
     recorded_count_request(self->recorded, program_of(request->client),
-                           verb_words[request->verb].verb, resource, code != API_OK);
+                           verb_words[request->verb].verb, resource, seen->code != API_OK);
 }
 
 static void
-recorder_see_event(void *data, const ApiEventWrite *write, SimTime responds_at)
+recorder_see_event(void *data, const RunRecord *seen)
 {
     Recorder *self = data;
+    const ApiEventWrite *write = seen->event;
     gboolean has_own_client = strcmp(write->client, "events") == 0;
 
-    (void)responds_at;
     recorded_count_request(self->recorded,
                            program_of(has_own_client ? write->event.source : write->client),
                            write->index == API_NEW_EVENT ? "create" : "patch", "events", FALSE);
@@ -291,15 +292,14 @@ Recorder *
 recorder_new(Run *run)
 {
     Recorder *self = g_new0(Recorder, 1);
-    ApiServer *api = cluster_api(run_cluster(run));
 
     self->run = run;
     self->recorded = recorded_new();
     self->sources = g_ptr_array_new_with_free_func(g_free);
     self->current = g_hash_table_new(NULL, NULL);
-    api_server_observe(api, recorder_see_write, self);
-    api_server_observe_requests(api, recorder_see_request, self);
-    api_server_observe_events(api, recorder_see_event, self);
+    records_watch(run_records(run), RECORD_WRITE, recorder_see_write, self);
+    records_watch(run_records(run), RECORD_REQUEST, recorder_see_request, self);
+    records_watch(run_records(run), RECORD_EVENT, recorder_see_event, self);
     return self;
 }
 

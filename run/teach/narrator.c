@@ -61,19 +61,20 @@ is_small_talk(CsiMethod method)
 }
 
 static void
-step_seen(
-    void *data, const Component *component, const Plan *plan, const char *rule, const char *step)
+narrator_see_step(void *data, const RunRecord *record)
 {
     Narrator *self = data;
+    const Plan *plan = record->plan;
+    const char *rule = record->rule, *step = record->step;
     PlanStepView view;
     CsiMethod method;
 
     plan_view_step(plan, &view);
     const Entry entry = {.kind = ENTRY_STEP,
-                         .key = plan_key(plan),
+                         .key = record->object,
                          .subject = view.key,
-                         .who = component->class->name,
-                         .where = component->node_name,
+                         .who = record->component->class->name,
+                         .where = record->component->node_name,
                          .rule = rule,
                          .what = step,
                          .message = view.message,
@@ -111,24 +112,25 @@ key_of_call(Narrator *self, const CsiRequest *request)
 }
 
 static void
-narrator_call_answered(void *data, const CsiCallRecord *record)
+narrator_see_answer(void *data, const RunRecord *record)
 {
     Narrator *self = data;
+    const CsiCallRecord *call = record->call;
     char buffer[SIM_TIME_BUFFER];
     SimTime now = sim_now(run_sim(self->run));
     g_autofree char *text = g_strdup_printf(
-        "%s: %s (%s)", csi_call_name(record->driver, record->request->method),
-        csi_code_name(record->answer), sim_time_format(now - record->started_at, buffer));
+        "%s: %s (%s)", csi_call_name(call->driver, call->request->method),
+        csi_code_name(call->answer), sim_time_format(now - call->started_at, buffer));
     const Entry entry = {.kind = ENTRY_CALL,
-                         .key = key_of_call(self, record->request),
-                         .who = csi_driver_name(record->driver),
+                         .key = key_of_call(self, call->request),
+                         .who = csi_driver_name(call->driver),
                          .what = interned(self, text),
-                         .started_at = record->started_at,
+                         .started_at = call->started_at,
                          /* Each component asks every driver these questions as it starts. */
-                         .is_small_talk = now == record->started_at && record->answer == CSI_OK &&
-                                          is_small_talk(record->request->method),
-                         .method = record->request->method,
-                         .code = record->answer};
+                         .is_small_talk = now == call->started_at && call->answer == CSI_OK &&
+                                          is_small_talk(call->request->method),
+                         .method = call->request->method,
+                         .code = call->answer};
 
     narrator_add_entry(self, entry);
 }
@@ -250,15 +252,15 @@ find_writer(Narrator *self, Entry *change)
 }
 
 static void
-narrator_object_changed(void *data, const Object *before, const Object *after)
+narrator_see_write(void *data, const RunRecord *record)
 {
     Narrator *self = data;
-    const Object *object = after != NULL ? after : before;
+    const Object *before = record->before, *after = record->after;
     g_autoptr(GString) text = g_string_new(NULL), parts = g_string_new(NULL);
     FieldList fields = {.text = text, .parts = parts};
     Entry entry = {.kind = ENTRY_CHANGE,
-                   .key = object->key,
-                   .subject = object->key,
+                   .key = record->object,
+                   .subject = record->object,
                    .state_before = narrator_state_of(before),
                    .state = narrator_state_of(after)};
 
@@ -288,18 +290,15 @@ Narrator *
 narrator_new(Run *run)
 {
     Narrator *self = g_new0(Narrator, 1);
-    Cluster *cluster = run_cluster(run);
-    const CsiObserver observer = {.answered = narrator_call_answered, .data = self};
 
     self->run = run;
     self->entries = sim_log_new(run_options(run)->cold, sizeof(Entry));
     self->relations = sim_log_new(run_options(run)->cold, sizeof(Relation));
     self->thinking = g_hash_table_new(NULL, NULL);
     self->writers = g_hash_table_new(NULL, NULL);
-    cluster_observe_plans(cluster, step_seen, self);
-    api_server_observe(cluster_api(cluster), narrator_object_changed, self);
-    for (unsigned i = 0; i < cluster_n_drivers(cluster); i++)
-        csi_driver_add_observer(cluster_driver(cluster, i), &observer);
+    records_watch(run_records(run), RECORD_STEP, narrator_see_step, self);
+    records_watch(run_records(run), RECORD_WRITE, narrator_see_write, self);
+    records_watch(run_records(run), RECORD_CALL_ANSWERED, narrator_see_answer, self);
     return self;
 }
 

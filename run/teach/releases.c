@@ -49,16 +49,13 @@ release_comparison_free(ReleaseComparison *self)
 
 /* ---- The runs ---- */
 
-/* PlanObserver. */
 static void
-note_rule(
-    void *data, const Component *component, const Plan *plan, const char *rule, const char *step)
+note_rule(void *data, const RunRecord *record)
 {
     ReleasesOutcome *self = data;
 
-    (void)component, (void)plan, (void)step;
-    if (rule != NULL)
-        g_hash_table_add(self->rules, (void *)rule);
+    if (record->rule != NULL)
+        g_hash_table_add(self->rules, (void *)record->rule);
 }
 
 static gboolean
@@ -89,7 +86,7 @@ releases_execute(ReleasesOutcome *self, GError **error)
 
     if (run == NULL)
         return FALSE;
-    cluster_observe_plans(run_cluster(run), note_rule, self);
+    records_watch(run_records(run), RECORD_STEP, note_rule, self);
     run_execute(run);
     g_autoptr(Stages) stages = stages_new(run);
     results_add(self->results, run, stages);

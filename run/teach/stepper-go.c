@@ -81,10 +81,10 @@ find_object_breakpoint(const Stepper *self, const ObjectKey *key)
 }
 
 static void
-object_written(void *data, const Object *before, const Object *after)
+stepper_see_write(void *data, const RunRecord *record)
 {
     Stepper *self = data;
-    const ObjectKey *key = (after != NULL ? after : before)->key;
+    const ObjectKey *key = record->object;
     const Goal *goal = self->goal;
     const Breakpoint *point = find_object_breakpoint(self, key);
 
@@ -97,13 +97,13 @@ object_written(void *data, const Object *before, const Object *after)
     if (point != NULL)
         stop(self, "breakpoint %u, %s", point->number, point->text);
     if (point != NULL || goal->kind == GOAL_EVENT || goal->kind == GOAL_WRITE)
-        append_change(self, before, after);
+        append_change(self, record->before, record->after);
 }
 
 void
 stepper_watch(Stepper *self)
 {
-    api_server_observe(cluster_api(run_cluster(self->run)), object_written, self);
+    records_watch(run_records(self->run), RECORD_WRITE, stepper_see_write, self);
 }
 
 /* ---- Decisions ---- */

@@ -22,12 +22,6 @@ subject_of(const CsiRequest *request)
     return request->method == CSI_DELETE_SNAPSHOT ? request->snapshot_id : request->volume_id;
 }
 
-static const char *
-calls_node_of(const CsiRequest *request)
-{
-    return request->served_by != NULL ? request->served_by : request->node_id;
-}
-
 /* Judges an answer. A run without failures only compares its code. */
 static void
 note_answer(WhyCalls *self, const CsiCallRecord *record, const char *node)
@@ -56,28 +50,27 @@ note_answer(WhyCalls *self, const CsiCallRecord *record, const char *node)
 
 /* A call counts for its node, and for any. */
 static void
-calls_call_answered(void *data, const CsiCallRecord *record)
+calls_see_answer(void *data, const RunRecord *record)
 {
     WhyCalls *self = data;
-    const char *node = calls_node_of(record->request);
+    const CsiCallRecord *call = record->call;
+    const char *node = csi_request_node(call->request);
 
-    if (record->answer == CSI_OK && g_hash_table_size(self->by_text) == 0)
+    if (call->answer == CSI_OK && g_hash_table_size(self->by_text) == 0)
         return;
-    note_answer(self, record, NULL);
+    note_answer(self, call, NULL);
     if (node != NULL)
-        note_answer(self, record, node);
+        note_answer(self, call, node);
 }
 
 WhyCalls *
 why_calls_new(Run *run)
 {
     WhyCalls *self = g_new0(WhyCalls, 1);
-    const CsiObserver observer = {.answered = calls_call_answered, .data = self};
 
     self->strings = objects_strings(run_objects(run));
     self->by_text = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-    for (unsigned i = 0; i < cluster_n_drivers(run_cluster(run)); i++)
-        csi_driver_add_observer(cluster_driver(run_cluster(run), i), &observer);
+    records_watch(run_records(run), RECORD_CALL_ANSWERED, calls_see_answer, self);
     return self;
 }
 
@@ -115,7 +108,7 @@ why_calls_under_way(const CsiDriver *driver,
     while (driver != NULL && (record = csi_driver_next_call(driver, &place)) != NULL) {
         if (record->request->method == method &&
             (subject == NULL || g_strcmp0(subject_of(record->request), subject) == 0) &&
-            (node == NULL || g_strcmp0(calls_node_of(record->request), node) == 0) &&
+            (node == NULL || g_strcmp0(csi_request_node(record->request), node) == 0) &&
             (first == NULL || record->started_at < first->started_at))
             first = record;
     }

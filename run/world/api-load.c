@@ -111,24 +111,24 @@ api_load_count(ApiLoad *self, ApiLoadRow *row, SimTime arrived_at)
 }
 
 static void
-api_load_request_answered(void *data, const ApiRequest *request, ApiCode code, SimTime arrived_at)
+api_load_see_request(void *data, const RunRecord *record)
 {
+    const ApiRequest *request = record->request;
     ApiLoad *self = data;
 
-    (void)code;
     api_load_count(self,
                    api_load_find_row(self, request->client, request->key->kind, request->verb),
-                   arrived_at);
+                   record->arrived_at);
 }
 
 static void
-api_load_event_written(void *data, const ApiEventWrite *write, SimTime responds_at)
+api_load_see_event(void *data, const RunRecord *record)
 {
+    const ApiEventWrite *write = record->event;
     ApiLoad *self = data;
     gboolean has_own_client = strcmp(write->client, "events") == 0;
     const char *client = has_own_client ? write->event.source : write->client;
 
-    (void)responds_at;
     api_load_count(self,
                    api_load_find_row(self, client, N_KINDS,
                                      write->index == API_NEW_EVENT ? API_CREATE : API_PATCH),
@@ -136,7 +136,7 @@ api_load_event_written(void *data, const ApiEventWrite *write, SimTime responds_
 }
 
 ApiLoad *
-api_load_new(Cluster *cluster, Sim *sim)
+api_load_new(Records *records, Sim *sim)
 {
     ApiLoad *self = g_new0(ApiLoad, 1);
 
@@ -145,8 +145,8 @@ api_load_new(Cluster *cluster, Sim *sim)
     self->by_client = g_hash_table_new(g_str_hash, g_str_equal);
     self->rows = g_ptr_array_new_with_free_func(row_free);
     self->seconds = sim_log_new(sim_cold(sim), sizeof(uint32_t));
-    api_server_observe_requests(cluster_api(cluster), api_load_request_answered, self);
-    api_server_observe_events(cluster_api(cluster), api_load_event_written, self);
+    records_watch(records, RECORD_REQUEST, api_load_see_request, self);
+    records_watch(records, RECORD_EVENT, api_load_see_event, self);
     return self;
 }
 

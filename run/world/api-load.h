@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "models/cluster/cluster.h"
+#include "record.h"
 #include "run/files/columns.h"
 #include "run/files/result-file.h"
 
@@ -27,8 +27,8 @@ typedef struct {
 
 typedef struct ApiLoad ApiLoad;
 
-/* Watches @cluster's API server from now on, which must not outlive the result. Returns: (owned) */
-ApiLoad *api_load_new(Cluster *cluster, Sim *sim);
+/* Counts requests and Events from now on. Returns: (owned): to be freed after the cluster */
+ApiLoad *api_load_new(Records *records, Sim *sim);
 void api_load_free(ApiLoad *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ApiLoad, api_load_free)
 

@@ -263,8 +263,7 @@ call_log_call_started(void *data, const CsiCallRecord *record)
         .method = request->method,
         .kind = call_log_kind_of(self, request),
         .subject = call_log_keep(self, subject_of(request)),
-        .node =
-            call_log_keep(self, request->served_by != NULL ? request->served_by : request->node_id),
+        .node = call_log_keep(self, csi_request_node(request)),
         .path = call_log_keep(self, call_log_path_of(request)),
         .started_at = record->started_at,
         .ended_at = -1,
@@ -650,7 +649,7 @@ static gboolean
 call_log_is_same(const CallRow *row, const CsiRequest *request, SimTime now)
 {
     const char *subject = subject_of(request), *path = call_log_path_of(request);
-    const char *node = request->served_by != NULL ? request->served_by : request->node_id;
+    const char *node = csi_request_node(request);
 
     return row->method == request->method && row->started_at == now &&
            g_strcmp0(row->subject, subject != NULL ? subject : "") == 0 &&

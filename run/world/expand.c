@@ -23,31 +23,29 @@ usage_key(const Run *self, const char *driver, const char *handle)
 }
 
 static void
-expand_call_answered(void *data, const CsiCallRecord *record)
+expand_see_answer(void *data, const RunRecord *record)
 {
     Run *self = data;
-    const CsiResponse *response = record->response;
+    const CsiCallRecord *call = record->call;
+    const CsiResponse *response = call->response;
 
-    if (record->request->method != CSI_NODE_GET_VOLUME_STATS || record->answer != CSI_OK)
+    if (call->request->method != CSI_NODE_GET_VOLUME_STATS || call->answer != CSI_OK)
         return;
     ExpandUsage usage = {response->total_bytes, response->available_bytes, response->total_inodes,
                          response->available_inodes};
     g_hash_table_insert(
         self->usages,
-        (char *)usage_key(self, csi_driver_name(record->driver), record->request->volume_id),
+        (char *)usage_key(self, csi_driver_name(call->driver), call->request->volume_id),
         g_memdup2(&usage, sizeof usage));
 }
 
 static void
 watch_drivers(Run *self)
 {
-    const CsiObserver observer = {.answered = expand_call_answered, .data = self};
-
     if (self->usages != NULL)
         return;
     self->usages = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
-    for (unsigned i = 0; i < self->drivers->len; i++)
-        csi_driver_add_observer(self->drivers->pdata[i], &observer);
+    records_watch(self->records, RECORD_CALL_ANSWERED, expand_see_answer, self);
 }
 
 /* Returns: NULL: no kubelet was told anything */

@@ -16,8 +16,9 @@ files_driver_of(const Run *self, const VolumeSource *source)
 
 /* The volume has found its claim: an annotation that tells something counts from now on. */
 static void
-files_see_write(void *data, const Object *before, const Object *after)
+files_see_write(void *data, const RunRecord *record)
 {
+    const Object *before = record->before, *after = record->after;
     const Run *self = data;
 
     if (after == NULL || object_kind(after) != KIND_VOLUME)
@@ -37,7 +38,7 @@ files_see_write(void *data, const Object *before, const Object *after)
 void
 world_watch_files(Run *self)
 {
-    api_server_observe(cluster_api(self->cluster), files_see_write, self);
+    records_watch(self->records, RECORD_WRITE, files_see_write, self);
 }
 
 static void

@@ -48,16 +48,9 @@ struct Milestones {
     SimSlots last_pods;     /* of uint32_t, by slot: the last record of the pod, index + 1 */
     SimSlots volume_of;     /* of ObjectKey, by the claim's slot: its volume */
     VolumeNames *names;
-    PointerMap by_uid;  /* interned uid -> ObjectKey of the VolumeSnapshot */
-    GPtrArray *drivers; /* of DriverWatch (owned) */
+    PointerMap by_uid; /* interned uid -> ObjectKey of the VolumeSnapshot */
     SimTime last_change;
 };
-
-/* A driver with its observer. */
-typedef struct {
-    Milestones *milestones;
-    const DriverVolumes *volumes;
-} DriverWatch;
 
 const char *
 milestone_name(MilestoneKind kind)
@@ -437,11 +430,11 @@ see_content(Milestones *self, const SnapshotContent *before, const SnapshotConte
 }
 
 static void
-milestones_see_write(void *data, const Object *before, const Object *after)
+milestones_see_write(void *data, const RunRecord *record)
 {
     Milestones *self = data;
-
-    ObjectKind kind = object_kind(after != NULL ? after : before);
+    const Object *before = record->before, *after = record->after;
+    ObjectKind kind = record->object->kind;
 
     if (kind != KIND_LEASE) /* renewed even in an idle cluster */
         self->last_change = sim_now(self->sim);
@@ -508,42 +501,31 @@ snapshot_of_call(const Milestones *self, const char *name)
                                                                name + length - UID_LENGTH));
 }
 
-/* The object of a call: for CreateVolume, the PersistentVolume that will have this name. */
+/* The object of a call: for CreateVolume, the PersistentVolume that will have this name. NULL: the
+ * call is no milestone */
 static const ObjectKey *
-object_of_call(const DriverWatch *watch, const CsiRequest *request)
+object_of_call(const Milestones *self, const CsiCallRecord *call)
 {
+    const CsiRequest *request = call->request;
+
+    if (call_milestones[request->method].ended == 0)
+        return NULL;
     if (request->method == CSI_CREATE_VOLUME)
-        return objects_key(watch->milestones->objects, KIND_VOLUME, NULL, request->name);
+        return objects_key(self->objects, KIND_VOLUME, NULL, request->name);
     if (request->method == CSI_CREATE_SNAPSHOT)
-        return snapshot_of_call(watch->milestones, request->name);
-    return volume_names_of_id(watch->volumes, request->volume_id);
-}
-
-/* Returns: NULL: the call is no milestone */
-static const ObjectKey *
-milestone_object(const DriverWatch *watch, const CsiRequest *request)
-{
-    return call_milestones[request->method].ended == 0 ? NULL : object_of_call(watch, request);
-}
-
-static const char *
-node_of_call(const CsiRequest *request)
-{
-    return request->served_by != NULL ? request->served_by : request->node_id;
+        return snapshot_of_call(self, request->name);
+    return volume_names_of_id(self->names, call->driver, request->volume_id);
 }
 
 /* What a VolumeAttachment tells elsewhere, for a call of the controller itself. @attach, @detach:
  * the milestone of each of both methods */
 static void
-add_in_process(const DriverWatch *watch,
+add_in_process(Milestones *self,
                const ObjectKey *object,
-               const CsiCallRecord *record,
+               const CsiRequest *request,
                MilestoneKind attach,
                MilestoneKind detach)
 {
-    const CsiRequest *request = record->request;
-    Milestones *self = watch->milestones;
-
     if (request->is_in_process && (request->method == CSI_CONTROLLER_PUBLISH_VOLUME ||
                                    request->method == CSI_CONTROLLER_UNPUBLISH_VOLUME))
         milestones_add(self, request->method == CSI_CONTROLLER_PUBLISH_VOLUME ? attach : detach,
@@ -551,51 +533,37 @@ add_in_process(const DriverWatch *watch,
 }
 
 static void
-milestones_call_started(void *data, const CsiCallRecord *record)
+milestones_see_start(void *data, const RunRecord *record)
 {
-    const DriverWatch *watch = data;
-    const CsiRequest *request = record->request;
-    const ObjectKey *object = milestone_object(watch, request);
+    const CsiCallRecord *call = record->call;
+    const ObjectKey *object = object_of_call(data, call);
 
     if (object == NULL)
         return;
-    add_in_process(watch, object, record, MILESTONE_VOLUME_ATTACH_REQUESTED,
+    add_in_process(data, object, call->request, MILESTONE_VOLUME_ATTACH_REQUESTED,
                    MILESTONE_VOLUME_DETACH_REQUESTED);
-    add_with_code(watch->milestones, call_milestones[request->method].started, object,
-                  node_of_call(request), record->started_at, record->cause, CSI_OK);
+    add_with_code(data, call_milestones[call->request->method].started, object,
+                  csi_request_node(call->request), call->started_at, call->cause, CSI_OK);
 }
 
 static void
-milestones_call_answered(void *data, const CsiCallRecord *record)
+milestones_see_answer(void *data, const RunRecord *record)
 {
-    const DriverWatch *watch = data;
-    const CsiRequest *request = record->request;
-    const ObjectKey *object = milestone_object(watch, request);
-    Sim *sim = watch->milestones->sim;
+    const CsiCallRecord *call = record->call;
+    const ObjectKey *object = object_of_call(data, call);
+    const Sim *sim = ((Milestones *)data)->sim;
 
     if (object == NULL)
         return;
-    add_with_code(watch->milestones, call_milestones[request->method].ended, object,
-                  node_of_call(request), sim_now(sim), sim_cause(sim), record->answer);
-    if (record->answer == CSI_OK)
-        add_in_process(watch, object, record, MILESTONE_VOLUME_ATTACHED, MILESTONE_VOLUME_DETACHED);
-}
-
-void
-milestones_watch_driver(Milestones *self, CsiDriver *driver)
-{
-    DriverWatch *watch = g_new0(DriverWatch, 1);
-    CsiObserver observer = {
-        .started = milestones_call_started, .answered = milestones_call_answered, .data = watch};
-
-    watch->milestones = self;
-    watch->volumes = volume_names_add_driver(self->names, csi_driver_name(driver));
-    g_ptr_array_add(self->drivers, watch);
-    csi_driver_add_observer(driver, &observer);
+    add_with_code(data, call_milestones[call->request->method].ended, object,
+                  csi_request_node(call->request), sim_now(sim), sim_cause(sim), call->answer);
+    if (call->answer == CSI_OK)
+        add_in_process(data, object, call->request, MILESTONE_VOLUME_ATTACHED,
+                       MILESTONE_VOLUME_DETACHED);
 }
 
 Milestones *
-milestones_new(Cluster *cluster, Sim *sim, Objects *objects)
+milestones_new(Cluster *cluster, Records *records, Sim *sim, Objects *objects)
 {
     Milestones *self = g_new0(Milestones, 1);
 
@@ -609,10 +577,11 @@ milestones_new(Cluster *cluster, Sim *sim, Objects *objects)
     self->last_pods = (SimSlots){.cold = self->cold, .element_size = sizeof(uint32_t)};
     self->volume_of = (SimSlots){.cold = self->cold, .element_size = sizeof(const ObjectKey *)};
     self->names = volume_names_new(cluster, objects);
-    self->drivers = g_ptr_array_new_with_free_func(g_free);
     for (unsigned i = 0; i < N_KINDS; i++)
         self->last[i] = self->last_pods;
-    api_server_observe(cluster_api(cluster), milestones_see_write, self);
+    records_watch(records, RECORD_WRITE, milestones_see_write, self);
+    records_watch(records, RECORD_CALL_STARTED, milestones_see_start, self);
+    records_watch(records, RECORD_CALL_ANSWERED, milestones_see_answer, self);
     cluster_watch_pulls(cluster, see_pulled, self);
     return self;
 }
@@ -641,7 +610,6 @@ milestones_free(Milestones *self)
     sim_slots_clear(&self->volume_of);
     volume_names_free(self->names);
     pointer_map_clear(&self->by_uid, NULL);
-    g_ptr_array_unref(self->drivers);
     g_free(self);
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "models/cluster/cluster.h"
-#include "models/csi/csi.h"
+#include "record.h"
 
 /* The milestones of each object with their times: observed at the API server and the drivers, never
  * asked of a model. An object that is imported with a uid passed those that its state shows before
@@ -111,11 +110,9 @@ typedef struct {
 typedef struct Milestones Milestones;
 
 /* Watches @cluster's API server and its drivers from now on. Returns: (owned) */
-Milestones *milestones_new(Cluster *cluster, Sim *sim, Objects *objects);
+Milestones *milestones_new(Cluster *cluster, Records *records, Sim *sim, Objects *objects);
 void milestones_free(Milestones *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Milestones, milestones_free)
-/* Watches a driver that was added later. */
-void milestones_watch_driver(Milestones *self, CsiDriver *driver);
 
 unsigned milestones_count(const Milestones *self);
 Milestone milestones_at(const Milestones *self, unsigned i);

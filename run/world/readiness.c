@@ -125,9 +125,10 @@ readiness_see_node(Readiness *self, const Node *before, const Node *after)
 }
 
 static void
-readiness_see_write(void *data, const Object *before, const Object *after)
+readiness_see_write(void *data, const RunRecord *record)
 {
-    const Object *any = after != NULL ? after : before;
+    const Object *before = record->before, *after = record->after,
+                 *any = after != NULL ? after : before;
 
     if (object_kind(any) == KIND_POD)
         readiness_see_pod(data, (const Pod *)before, (const Pod *)after);
@@ -138,7 +139,7 @@ readiness_see_write(void *data, const Object *before, const Object *after)
 }
 
 Readiness *
-readiness_new(Cluster *cluster, Sim *sim)
+readiness_new(Records *records, Sim *sim)
 {
     Readiness *self = g_new0(Readiness, 1);
 
@@ -148,7 +149,7 @@ readiness_new(Cluster *cluster, Sim *sim)
     self->workloads = g_array_new(FALSE, FALSE, sizeof(ReadinessWorkload));
     self->number_of = g_hash_table_new(g_direct_hash, g_direct_equal);
     self->parents = g_hash_table_new(g_direct_hash, g_direct_equal);
-    api_server_observe(cluster_api(cluster), readiness_see_write, self);
+    records_watch(records, RECORD_WRITE, readiness_see_write, self);
     return self;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "models/cluster/cluster.h"
+#include "record.h"
 
 /* What workloads want, and whether their pods are Ready: a log of changes, observed at the API
  * server. run/results/availability.c reads it. */
@@ -47,8 +47,8 @@ typedef struct {
     Sim *sim;
 } Readiness;
 
-/* Watches the API server from now on. Returns: (owned) */
-Readiness *readiness_new(Cluster *cluster, Sim *sim);
+/* Watches writes from now on. Returns: (owned) */
+Readiness *readiness_new(Records *records, Sim *sim);
 void readiness_free(Readiness *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Readiness, readiness_free)
 /* The number under which a workload counts: that of its Deployment, or its own. */

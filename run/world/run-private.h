@@ -13,6 +13,7 @@ struct Run {
     Sim *sim;
     Objects *objects;
     Cluster *cluster;
+    Records *records;
     Milestones *milestones;
     Readiness *readiness;
     ApiLoad *load;          /* NULL: untraced */

@@ -73,6 +73,7 @@ run_free(Run *self)
     workload_free(self);
     autoscalers_free(self);
     sim_free(self->sim);
+    records_free(self->records);
     milestones_free(self->milestones);
     readiness_free(self->readiness);
     api_load_free(self->load);
@@ -266,6 +267,12 @@ Cluster *
 run_cluster(const Run *self)
 {
     return self->cluster;
+}
+
+Records *
+run_records(const Run *self)
+{
+    return self->records;
 }
 
 const Milestones *

@@ -130,6 +130,7 @@ const RunOptions *run_options(const Run *self);
 Sim *run_sim(const Run *self);
 Objects *run_objects(const Run *self);
 Cluster *run_cluster(const Run *self);
+Records *run_records(const Run *self);
 const Milestones *run_milestones(const Run *self);
 const Readiness *run_readiness(const Run *self);
 const ApiLoad *run_load(const Run *self);  /* NULL: untraced, and not counts_requests */

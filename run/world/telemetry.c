@@ -267,12 +267,14 @@ count_for_controllers(const Telemetry *self, const ApiRequest *request, ApiCode 
 }
 
 static void
-telemetry_request_answered(void *data, const ApiRequest *request, ApiCode code, SimTime arrived_at)
+telemetry_see_request(void *data, const RunRecord *record)
 {
     Telemetry *self = data;
+    const ApiRequest *request = record->request;
     ObjectKind kind = request->key->kind;
     ApiVerb verb = request->verb;
-    SimTime duration = sim_now(self->sim) - arrived_at;
+    ApiCode code = record->code;
+    SimTime duration = sim_now(self->sim) - record->arrived_at;
     const char *label = code_text(code, verb);
     char number[16];
 
@@ -287,12 +289,13 @@ telemetry_request_answered(void *data, const ApiRequest *request, ApiCode code, 
 }
 
 static void
-telemetry_event_written(void *data, const ApiEventWrite *write, SimTime responds_at)
+telemetry_see_event(void *data, const RunRecord *record)
 {
     Telemetry *self = data;
+    const ApiEventWrite *write = record->event;
     ApiVerb verb = write->index == API_NEW_EVENT ? API_CREATE : API_PATCH;
     unsigned group = write->event.involved_version != 0;
-    SimTime duration = responds_at - write->arrives_at;
+    SimTime duration = record->responds_at - write->arrives_at;
     const char *label = code_text(API_OK, verb);
 
     measure_client(self, event_client_series(self, write->client, write->event.source), verb,
@@ -399,9 +402,10 @@ full_name(const Telemetry *self, unsigned resource)
 }
 
 static void
-object_written(void *data, const Object *before, const Object *after)
+telemetry_see_write(void *data, const RunRecord *record)
 {
     Telemetry *self = data;
+    const Object *before = record->before, *after = record->after;
     const Object *object = after != NULL ? after : before;
     ObjectKind kind = object_kind(object);
     KindSeries others = {.full =
@@ -433,15 +437,15 @@ object_written(void *data, const Object *before, const Object *after)
 /* ---- Drivers ---- */
 
 static void
-telemetry_call_started(void *data, const CsiCallRecord *record)
+telemetry_see_start(void *data, const RunRecord *record)
 {
     Telemetry *self = data;
-    const CsiRequest *request = record->request;
+    const CsiRequest *request = record->call->request;
 
     if (request->method == CSI_CREATE_VOLUME &&
         !g_hash_table_contains(self->started, request->name))
         g_hash_table_insert(self->started, g_strdup(request->name),
-                            g_memdup2(&record->started_at, sizeof(SimTime)));
+                            g_memdup2(&record->call->started_at, sizeof(SimTime)));
 }
 
 /* MET-73, MET-76 */
@@ -472,35 +476,26 @@ sidecar_of(CsiMethod method)
 }
 
 static void
-telemetry_call_answered(void *data, const CsiCallRecord *record)
+telemetry_see_answer(void *data, const RunRecord *record)
 {
     Telemetry *self = data;
-    CsiMethod method = record->request->method;
-    const char *driver = csi_driver_name(record->driver), *code = csi_code_go_name(record->answer);
+    const CsiCallRecord *call = record->call;
+    CsiMethod method = call->request->method;
+    const char *driver = csi_driver_name(call->driver), *code = csi_code_go_name(call->answer);
     const char *name = csi_method_full_name(method);
     CallSeries *last = &self->calls[method];
 
-    if (last->duration == NULL || last->driver != driver || last->code != record->answer) {
-        *last = (CallSeries){.driver = driver, .code = record->answer};
+    if (last->duration == NULL || last->driver != driver || last->code != call->answer) {
+        *last = (CallSeries){.driver = driver, .code = call->answer};
         last->duration = csi_method_service(method) == CSI_NODE
                              ? metric_series(self->metrics, METRIC_CSI_KUBELET, kubelet, driver,
                                              code, name, "false")
                              : metric_series(self->metrics, METRIC_CSI_SIDECAR, sidecar_of(method),
                                              driver, code, name);
     }
-    sim_series_observe(last->duration, sim_now(self->sim) - record->started_at);
-    if (record->answer != CSI_OK)
-        count_failure(self, record->request);
-}
-
-void
-telemetry_watch_driver(Telemetry *self, CsiDriver *driver)
-{
-    CsiObserver observer = {
-        .started = telemetry_call_started, .answered = telemetry_call_answered, .data = self};
-
-    if (self != NULL)
-        csi_driver_add_observer(driver, &observer);
+    sim_series_observe(last->duration, sim_now(self->sim) - call->started_at);
+    if (call->answer != CSI_OK)
+        count_failure(self, call->request);
 }
 
 /* ---- What is counted before a scrape ---- */
@@ -594,7 +589,7 @@ name_resources(Telemetry *self)
 }
 
 Telemetry *
-telemetry_new(Cluster *cluster, Sim *sim, Objects *objects)
+telemetry_new(Cluster *cluster, Records *records, Sim *sim, Objects *objects)
 {
     static const char *const jobs[] = {apiserver, manager, scheduler, kubelet};
     /* MET-161: there from the start. The garbage collector's view never lags here. */
@@ -628,9 +623,11 @@ telemetry_new(Cluster *cluster, Sim *sim, Objects *objects)
     for (unsigned i = 0; i < G_N_ELEMENTS(scalars); i++)
         (void)metric_series(metrics, scalars[i], manager, NULL);
     sim_metrics_add_collector(metrics, telemetry_collect, self);
-    api_server_observe(cluster_api(cluster), object_written, self);
-    api_server_observe_requests(cluster_api(cluster), telemetry_request_answered, self);
-    api_server_observe_events(cluster_api(cluster), telemetry_event_written, self);
+    records_watch(records, RECORD_WRITE, telemetry_see_write, self);
+    records_watch(records, RECORD_REQUEST, telemetry_see_request, self);
+    records_watch(records, RECORD_EVENT, telemetry_see_event, self);
+    records_watch(records, RECORD_CALL_STARTED, telemetry_see_start, self);
+    records_watch(records, RECORD_CALL_ANSWERED, telemetry_see_answer, self);
     return self;
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "models/cluster/cluster.h"
-#include "models/csi/csi.h"
+#include "record.h"
 #include "run/files/result-file.h"
 
 /* Kubernetes' own metrics as far as they can be seen from outside the components: answers of the
@@ -12,10 +12,9 @@
 typedef struct Telemetry Telemetry;
 
 /* Measures into the engine's metrics from now on. Returns: (owned): NULL: metrics are off */
-Telemetry *telemetry_new(Cluster *cluster, Sim *sim, Objects *objects);
+Telemetry *telemetry_new(Cluster *cluster, Records *records, Sim *sim, Objects *objects);
 void telemetry_free(Telemetry *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Telemetry, telemetry_free)
-void telemetry_watch_driver(Telemetry *self, CsiDriver *driver);
 /* See census_leave_usage(). NULL is fine. */
 void telemetry_leave_usage(Telemetry *self, const char *node);
 

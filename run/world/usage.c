@@ -23,8 +23,9 @@ tell_driver(const Run *self, const Claim *claim)
 }
 
 static void
-usage_see_write(void *data, const Object *before, const Object *after)
+usage_see_write(void *data, const RunRecord *record)
 {
+    const Object *before = record->before, *after = record->after;
     const char *text;
 
     if (after == NULL || object_kind(after) != KIND_CLAIM ||
@@ -44,7 +45,7 @@ usage_begin(Run *self)
         const Object *claim = api_server_get(cluster_api(self->cluster),
                                              objects_key_at(self->objects, KIND_CLAIM, i));
         if (claim != NULL)
-            usage_see_write(self, NULL, claim);
+            usage_see_write(self, &(RunRecord){.after = claim});
     }
-    api_server_observe(cluster_api(self->cluster), usage_see_write, self);
+    records_watch(self->records, RECORD_WRITE, usage_see_write, self);
 }

@@ -15,7 +15,7 @@ struct VolumeNames {
 };
 
 struct DriverVolumes {
-    const char *name;     /* interned */
+    const CsiDriver *driver;
     PointerMap by_handle; /* interned volume id -> ObjectKey of the volume */
 };
 
@@ -49,30 +49,35 @@ volume_names_free(VolumeNames *self)
     g_free(self);
 }
 
-const DriverVolumes *
-volume_names_add_driver(VolumeNames *self, const char *name)
+/* Returns: NULL: no volume of the driver is known */
+static DriverVolumes *
+volumes_of_driver(const VolumeNames *self, const CsiDriver *driver)
 {
-    DriverVolumes *driver = g_new0(DriverVolumes, 1);
-
-    driver->name = name;
-    g_ptr_array_add(self->drivers, driver);
-    return driver;
+    for (unsigned i = 0; i < self->drivers->len; i++)
+        if (((DriverVolumes *)self->drivers->pdata[i])->driver == driver)
+            return self->drivers->pdata[i];
+    return NULL;
 }
 
+/* @driver: NULL: none of the cluster's */
 static void
 add_names(VolumeNames *self,
           ObjectKey *volume,
           const char *unique_name,
-          const char *driver,
+          const CsiDriver *driver,
           const char *id)
 {
     if (unique_name != NULL)
         pointer_map_set(&self->by_name, unique_name, volume);
-    for (unsigned i = 0; id != NULL && i < self->drivers->len; i++) {
-        DriverVolumes *known = self->drivers->pdata[i];
-        if (strings_same(known->name, driver))
-            pointer_map_set(&known->by_handle, id, volume);
+    if (id == NULL || driver == NULL)
+        return;
+    DriverVolumes *volumes = volumes_of_driver(self, driver);
+    if (volumes == NULL) {
+        volumes = g_new0(DriverVolumes, 1);
+        volumes->driver = driver;
+        g_ptr_array_add(self->drivers, volumes);
     }
+    pointer_map_set(&volumes->by_handle, id, volume);
 }
 
 static const char *
@@ -92,11 +97,12 @@ add_source(VolumeNames *self, ObjectKey *volume, const VolumeSource *source, con
         in_process == NULL ? NULL : cluster_backend(self->cluster, in_process, NULL);
 
     if (source->driver != NULL)
-        add_names(self, volume, csi_name(self, source), source->driver, source->handle);
+        add_names(self, volume, csi_name(self, source),
+                  cluster_find_driver(self->cluster, source->driver), source->handle);
     if (backend != NULL) /* INT-2 */
         add_names(self, volume,
                   volume_source_unique_name(objects_strings(self->objects), in_process, name),
-                  csi_driver_name(backend), volume_source_backend_id(in_process, name));
+                  backend, volume_source_backend_id(in_process, name));
 }
 
 void
@@ -137,9 +143,11 @@ volume_names_add_pod(VolumeNames *self, const Pod *pod)
 }
 
 const ObjectKey *
-volume_names_of_id(const DriverVolumes *driver, const char *id)
+volume_names_of_id(const VolumeNames *self, const CsiDriver *driver, const char *id)
 {
-    return pointer_map_get(&driver->by_handle, id);
+    const DriverVolumes *volumes = volumes_of_driver(self, driver);
+
+    return volumes == NULL ? NULL : pointer_map_get(&volumes->by_handle, id);
 }
 
 const ObjectKey *

@@ -9,21 +9,17 @@
  * a pod has no PersistentVolume: it is called as the one that it is for its driver (MIG-45), else
  * by its handle (CSI) or its unique name, so pods that share it share it here. */
 typedef struct VolumeNames VolumeNames;
-/* The volumes of one driver, by its own ids. */
-typedef struct DriverVolumes DriverVolumes;
 
 /* @cluster, @objects: (borrowed). Returns: (owned) */
 VolumeNames *volume_names_new(const Cluster *cluster, Objects *objects);
 void volume_names_free(VolumeNames *self);
 
-/* Volumes that are added from now on are known to the driver @name, interned. Returns: (borrowed)
- */
-const DriverVolumes *volume_names_add_driver(VolumeNames *self, const char *name);
 void volume_names_add(VolumeNames *self, const Volume *volume);
 /* Adds the volumes that stand in the pod. Returns: (owned): their keys; NULL: there are none */
 const ObjectKey **volume_names_add_pod(VolumeNames *self, const Pod *pod);
 
 /* Each returns (borrowed): NULL: no such volume is known. Texts are interned */
-const ObjectKey *volume_names_of_id(const DriverVolumes *driver, const char *id);
+const ObjectKey *
+volume_names_of_id(const VolumeNames *self, const CsiDriver *driver, const char *id);
 const ObjectKey *volume_names_of_unique_name(const VolumeNames *self, const char *name);
 const ObjectKey *volume_names_of_attachment(const VolumeNames *self, const Attachment *attachment);

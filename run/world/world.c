@@ -254,8 +254,7 @@ add_driver(Run *self, const ScenarioDriver *driver)
     cluster_add_driver(self->cluster, base, driver->name, &plugin, process_settings, &settings);
     string_map_unref(plugin.node_selector);
     add_workloads(self, driver, cluster_n_drivers(self->cluster) - 1);
-    milestones_watch_driver(self->milestones, base);
-    telemetry_watch_driver(self->telemetry, base);
+    records_add_driver(self->records, base);
     return TRUE;
 }
 
@@ -556,11 +555,12 @@ new_cluster(Run *self)
     }
     self->cluster = cluster_new(&options);
     string_map_unref(options.feature_gates);
-    self->milestones = milestones_new(self->cluster, self->sim, self->objects);
-    self->readiness = readiness_new(self->cluster, self->sim);
+    self->records = records_new(self->cluster);
+    self->milestones = milestones_new(self->cluster, self->records, self->sim, self->objects);
+    self->readiness = readiness_new(self->records, self->sim);
     if (!self->options.untraced || self->options.counts_requests)
-        self->load = api_load_new(self->cluster, self->sim);
-    self->telemetry = telemetry_new(self->cluster, self->sim, self->objects);
+        self->load = api_load_new(self->records, self->sim);
+    self->telemetry = telemetry_new(self->cluster, self->records, self->sim, self->objects);
     world_watch_files(self);
 }
 

@@ -415,10 +415,9 @@ serve_clock_parse_speed(const char *text, double *speed)
 }
 
 static void
-clock_see_write(void *data, const Object *before, const Object *after)
+clock_see_write(void *data, const RunRecord *record)
 {
-    (void)before;
-    (void)after;
+    (void)record;
     ((ServeClock *)data)->n_writes++;
 }
 
@@ -429,7 +428,7 @@ serve_clock_new(Run *run, double speed)
 
     *self = (ServeClock){
         .run = run, .speed = speed, .slice = SIM_MS, .slice_ends = G_MAXINT64, .end = SIM_TIME_MAX};
-    api_server_observe(cluster_api(run_cluster(run)), clock_see_write, self);
+    records_watch(run_records(run), RECORD_WRITE, clock_see_write, self);
     set_base(self);
     arm(self, 0);
     return self;

@@ -202,9 +202,9 @@ note_change(ServeStage *self, const ObjectKey *key, gboolean is_gone)
 }
 
 static void
-stage_see_write(void *data, const Object *before, const Object *after)
+stage_see_write(void *data, const RunRecord *record)
 {
-    note_change(data, after != NULL ? after->key : before->key, after == NULL);
+    note_change(data, record->object, record->after == NULL);
 }
 
 uint64_t
@@ -347,7 +347,7 @@ call_json(const CsiCallRecord *record)
                              csi_call_name(record->driver, request->method), "since",
                              (json_int_t)record->started_at);
     const char *about = request->name != NULL ? request->name : request->volume_id;
-    const char *node = request->served_by != NULL ? request->served_by : request->node_id;
+    const char *node = csi_request_node(request);
 
     if (about != NULL)
         json_object_set_new(json, "about", json_string(about));
@@ -460,7 +460,7 @@ serve_stage_new(Run *run, const Narrator *narrator)
             if (api_server_get(api, key) != NULL)
                 note_change(self, key, FALSE);
         }
-    api_server_observe(api, stage_see_write, self);
+    records_watch(run_records(run), RECORD_WRITE, stage_see_write, self);
     return self;
 }
 

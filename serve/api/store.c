@@ -269,9 +269,10 @@ store_kind_of(const ServeStore *self, const ObjectKey *key)
 }
 
 static void
-store_see_write(void *data, const Object *before, const Object *after)
+store_see_write(void *data, const RunRecord *record)
 {
     ServeStore *self = data;
+    const Object *before = record->before, *after = record->after;
     const Object *object = before != NULL ? before : after;
     StoreKind *kind = store_kind_of(self, object->key);
 
@@ -299,12 +300,12 @@ store_see_write(void *data, const Object *before, const Object *after)
 
 /* Told before the Event is stored, so its JSON is made later. */
 static void
-store_see_event(void *data, const ApiEventWrite *write, SimTime responds_at)
+store_see_event(void *data, const RunRecord *record)
 {
     ServeStore *self = data;
+    const ApiEventWrite *write = record->event;
     StoreKind *kind = self->events;
 
-    (void)responds_at;
     if (kind == NULL)
         return;
     StoreChange *change = change_add(kind);
@@ -626,8 +627,8 @@ serve_store_new(Run *run)
     };
     self->apis = (ServedApis){.minor = self->minor, .serves = is_served, .data = self};
     read_definitions(self);
-    api_server_observe(self->api, store_see_write, self);
-    api_server_observe_events(self->api, store_see_event, self);
+    records_watch(run_records(run), RECORD_WRITE, store_see_write, self);
+    records_watch(run_records(run), RECORD_EVENT, store_see_event, self);
     return self;
 }
 

@@ -68,42 +68,24 @@ typedef struct {
     GArray *worker_of_span;                      /* of uint32_t: places in workers */
     GPtrArray *workers;                          /* names of tracks (owned) */
     GHashTable *nodes;                           /* interned name -> number, from 1 */
-    uint8_t call_of[N_MILESTONES]; /* place in calls[] of the call that a milestone ends, from 1; 0:
-                                      none */
     unsigned n_arrows;
     ResultFile *file;
 } ChromeTrace;
 
 /* ---- Slices ---- */
 
-/* Calls that make a slice, with the milestones of their start and end. */
-/* clang-format off */
-static const struct {
-    MilestoneKind started, ended;
-    CsiMethod method;
-} calls[] = {
-    {MILESTONE_VOLUME_PROVISION_STARTED,   MILESTONE_VOLUME_PROVISION_ENDED, CSI_CREATE_VOLUME},
-    {MILESTONE_VOLUME_DELETE_STARTED,      MILESTONE_VOLUME_DELETE_ENDED,    CSI_DELETE_VOLUME},
-    {MILESTONE_VOLUME_ATTACH_STARTED,      MILESTONE_VOLUME_ATTACH_ENDED,    CSI_CONTROLLER_PUBLISH_VOLUME},
-    {MILESTONE_VOLUME_DETACH_STARTED,      MILESTONE_VOLUME_DETACH_ENDED,    CSI_CONTROLLER_UNPUBLISH_VOLUME},
-    {MILESTONE_VOLUME_STAGE_STARTED,       MILESTONE_VOLUME_STAGED,          CSI_NODE_STAGE_VOLUME},
-    {MILESTONE_VOLUME_PUBLISH_STARTED,     MILESTONE_VOLUME_PUBLISHED,       CSI_NODE_PUBLISH_VOLUME},
-    {MILESTONE_VOLUME_UNPUBLISH_STARTED,   MILESTONE_VOLUME_UNPUBLISHED,     CSI_NODE_UNPUBLISH_VOLUME},
-    {MILESTONE_VOLUME_UNSTAGE_STARTED,     MILESTONE_VOLUME_UNSTAGED,        CSI_NODE_UNSTAGE_VOLUME},
-    {MILESTONE_VOLUME_EXPAND_STARTED,      MILESTONE_VOLUME_EXPAND_ENDED,    CSI_CONTROLLER_EXPAND_VOLUME},
-    {MILESTONE_VOLUME_NODE_EXPAND_STARTED, MILESTONE_VOLUME_NODE_EXPANDED,   CSI_NODE_EXPAND_VOLUME},
-    {MILESTONE_SNAPSHOT_CREATE_STARTED,    MILESTONE_SNAPSHOT_CREATE_ENDED,  CSI_CREATE_SNAPSHOT},
-};
-/* clang-format on */
-
 /* Returns: the start of the call that ends with @end: the last one on the same node; TIME_UNSET if
- * it began before the run */
+ * it began before the run, or @end ends none */
 static SimTime
-find_start(const Milestones *log, const Milestone *end, MilestoneKind started)
+find_start(const Milestones *log, const Milestone *end)
 {
+    const MilestoneCall *call = milestone_call(end->kind);
+
+    if (call == NULL || call->ended != (MilestoneKind)end->kind)
+        return TIME_UNSET;
     for (uint32_t i = end->previous; i != 0;) {
         const Milestone milestone = milestones_at(log, i - 1);
-        if (milestone.kind == started && milestone.node == end->node)
+        if ((MilestoneKind)milestone.kind == call->started && milestone.node == end->node)
             return milestone.at;
         i = milestone.previous;
     }
@@ -154,9 +136,7 @@ add_calls(ChromeTrace *self)
 {
     for (unsigned i = 0; i < milestones_count(self->log); i++) {
         const Milestone end = milestones_at(self->log, i);
-        unsigned call = self->call_of[end.kind];
-        SimTime from =
-            call == 0 ? TIME_UNSET : find_start(self->log, &end, calls[call - 1].started);
+        SimTime from = find_start(self->log, &end);
         if (from == TIME_UNSET)
             continue;
         add_mark(self, from, self->first_call + 2 * i);
@@ -273,7 +253,7 @@ call_slice(const ChromeTrace *self, uint32_t i)
                                                             : GROUP_VOLUMES,
         .number = is_of_node ? 0 : end.object->slot,
         .track = is_of_node ? end.node : end.object->text,
-        .name = csi_method_name(calls[self->call_of[end.kind] - 1].method),
+        .name = csi_method_name(milestone_call(end.kind)->method),
         .subject = is_of_node ? end.object->text : end.node,
         .code = end.code == CSI_OK ? NULL : csi_code_name((CsiCode)end.code),
         .to = end.at,
@@ -507,12 +487,12 @@ find_call(const ChromeTrace *self,
 
     for (uint32_t i = milestones_last(self->log, volume), previous; i != 0; i = previous) {
         const Milestone end = milestones_at(self->log, i - 1);
-        unsigned call = self->call_of[end.kind];
+        const MilestoneCall *call = milestone_call(end.kind);
         previous = end.previous;
-        if (call == 0 || calls[call - 1].method != method || end.at > limit ||
+        if (call == NULL || call->method != method || end.at > limit ||
             (node != NULL && end.node != node))
             continue;
-        SimTime from = find_start(self->log, &end, calls[call - 1].started);
+        SimTime from = find_start(self->log, &end);
         if (from == TIME_UNSET || (is_found && from < found->from) ||
             (is_found && from == found->from && end.at >= found->to))
             continue;
@@ -710,8 +690,6 @@ chrome_trace_init(ChromeTrace *self, const Run *run, const Stages *stages, Resul
     self->first_call = self->first_claim + self->claims->len * G_N_ELEMENTS(claim_stages);
     for (unsigned group = 0; group < N_GROUPS; group++)
         self->first_lines[group] = g_array_new(FALSE, TRUE, sizeof(uint32_t));
-    for (unsigned i = 0; i < G_N_ELEMENTS(calls); i++)
-        self->call_of[calls[i].ended] = (uint8_t)(i + 1);
 }
 
 static void

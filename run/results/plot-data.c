@@ -217,41 +217,15 @@ add_lost_steps(GArray *steps, const Milestones *log, SimTime end)
 static gboolean
 call_step(const Milestone *milestone, PlotDataStep *step)
 {
-    step->at = milestone->at;
-    switch ((unsigned)milestone->kind) {
-    case MILESTONE_VOLUME_PROVISION_STARTED:
-    case MILESTONE_VOLUME_ATTACH_STARTED:
-    case MILESTONE_VOLUME_DETACH_STARTED:
-    case MILESTONE_VOLUME_DELETE_STARTED:
-    case MILESTONE_VOLUME_EXPAND_STARTED:
-    case MILESTONE_SNAPSHOT_CREATE_STARTED:
-        step->level = CONTROLLER_CALLS, step->change = 1;
-        return TRUE;
-    case MILESTONE_VOLUME_PROVISION_ENDED:
-    case MILESTONE_VOLUME_ATTACH_ENDED:
-    case MILESTONE_VOLUME_DETACH_ENDED:
-    case MILESTONE_VOLUME_DELETE_ENDED:
-    case MILESTONE_VOLUME_EXPAND_ENDED:
-    case MILESTONE_SNAPSHOT_CREATE_ENDED:
-        step->level = CONTROLLER_CALLS, step->change = -1;
-        return TRUE;
-    case MILESTONE_VOLUME_STAGE_STARTED:
-    case MILESTONE_VOLUME_PUBLISH_STARTED:
-    case MILESTONE_VOLUME_UNPUBLISH_STARTED:
-    case MILESTONE_VOLUME_UNSTAGE_STARTED:
-    case MILESTONE_VOLUME_NODE_EXPAND_STARTED:
-        step->level = NODE_CALLS, step->change = 1;
-        return TRUE;
-    case MILESTONE_VOLUME_STAGED:
-    case MILESTONE_VOLUME_PUBLISHED:
-    case MILESTONE_VOLUME_UNPUBLISHED:
-    case MILESTONE_VOLUME_UNSTAGED:
-    case MILESTONE_VOLUME_NODE_EXPANDED:
-        step->level = NODE_CALLS, step->change = -1;
-        return TRUE;
-    default:
+    const MilestoneCall *call = milestone_call(milestone->kind);
+
+    if (call == NULL)
         return FALSE;
-    }
+    *step = (PlotDataStep){.at = milestone->at,
+                           .level = csi_method_service(call->method) == CSI_NODE ? NODE_CALLS
+                                                                                 : CONTROLLER_CALLS,
+                           .change = (MilestoneKind)milestone->kind == call->started ? 1 : -1};
+    return TRUE;
 }
 
 /* Walks all steps in order of time. Steps of calls, by far the most, are read from the log, which

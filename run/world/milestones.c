@@ -465,27 +465,34 @@ milestones_see_write(void *data, const RunRecord *record)
 
 /* ---- At the drivers ---- */
 
-/* The milestones of the start and of the successful end of a call; none: both are 0. */
-static const struct {
-    MilestoneKind started, ended;
-} call_milestones[CSI_N_METHODS] = {
-    [CSI_CREATE_VOLUME] = {MILESTONE_VOLUME_PROVISION_STARTED,   MILESTONE_VOLUME_PROVISION_ENDED},
-    [CSI_DELETE_VOLUME] = {MILESTONE_VOLUME_DELETE_STARTED,      MILESTONE_VOLUME_DELETE_ENDED   },
-    [CSI_CONTROLLER_PUBLISH_VOLUME] = {MILESTONE_VOLUME_ATTACH_STARTED,
-                           MILESTONE_VOLUME_ATTACH_ENDED                                         },
-    [CSI_CONTROLLER_UNPUBLISH_VOLUME] = {MILESTONE_VOLUME_DETACH_STARTED,
-                           MILESTONE_VOLUME_DETACH_ENDED                                         },
-    [CSI_NODE_STAGE_VOLUME] = {MILESTONE_VOLUME_STAGE_STARTED,       MILESTONE_VOLUME_STAGED         },
-    [CSI_NODE_PUBLISH_VOLUME] = {MILESTONE_VOLUME_PUBLISH_STARTED,     MILESTONE_VOLUME_PUBLISHED      },
-    [CSI_NODE_UNPUBLISH_VOLUME] = {MILESTONE_VOLUME_UNPUBLISH_STARTED,
-                           MILESTONE_VOLUME_UNPUBLISHED                                          },
-    [CSI_CONTROLLER_EXPAND_VOLUME] = {MILESTONE_VOLUME_EXPAND_STARTED,
-                           MILESTONE_VOLUME_EXPAND_ENDED                                         },
-    [CSI_NODE_EXPAND_VOLUME] = {MILESTONE_VOLUME_NODE_EXPAND_STARTED,
-                           MILESTONE_VOLUME_NODE_EXPANDED                                        },
-    [CSI_NODE_UNSTAGE_VOLUME] = {MILESTONE_VOLUME_UNSTAGE_STARTED,     MILESTONE_VOLUME_UNSTAGED       },
-    [CSI_CREATE_SNAPSHOT] = {MILESTONE_SNAPSHOT_CREATE_STARTED,    MILESTONE_SNAPSHOT_CREATE_ENDED },
-};
+/* clang-format off */
+#define MILESTONE_CALLS(X) \
+    X(CREATE_VOLUME,               VOLUME_PROVISION_STARTED,   VOLUME_PROVISION_ENDED) \
+    X(DELETE_VOLUME,               VOLUME_DELETE_STARTED,      VOLUME_DELETE_ENDED) \
+    X(CONTROLLER_PUBLISH_VOLUME,   VOLUME_ATTACH_STARTED,      VOLUME_ATTACH_ENDED) \
+    X(CONTROLLER_UNPUBLISH_VOLUME, VOLUME_DETACH_STARTED,      VOLUME_DETACH_ENDED) \
+    X(NODE_STAGE_VOLUME,           VOLUME_STAGE_STARTED,       VOLUME_STAGED) \
+    X(NODE_PUBLISH_VOLUME,         VOLUME_PUBLISH_STARTED,     VOLUME_PUBLISHED) \
+    X(NODE_UNPUBLISH_VOLUME,       VOLUME_UNPUBLISH_STARTED,   VOLUME_UNPUBLISHED) \
+    X(NODE_UNSTAGE_VOLUME,         VOLUME_UNSTAGE_STARTED,     VOLUME_UNSTAGED) \
+    X(CONTROLLER_EXPAND_VOLUME,    VOLUME_EXPAND_STARTED,      VOLUME_EXPAND_ENDED) \
+    X(NODE_EXPAND_VOLUME,          VOLUME_NODE_EXPAND_STARTED, VOLUME_NODE_EXPANDED) \
+    X(CREATE_SNAPSHOT,             SNAPSHOT_CREATE_STARTED,    SNAPSHOT_CREATE_ENDED)
+#define CALL_OF_METHOD(method, start, end) [CSI_##method] = {CSI_##method, MILESTONE_##start, MILESTONE_##end},
+#define CALL_OF_KIND(method, start, end) \
+    [MILESTONE_##start] = &calls_of_methods[CSI_##method], [MILESTONE_##end] = &calls_of_methods[CSI_##method],
+/* clang-format on */
+
+/* Methods that are no milestones are 0 throughout. */
+static const MilestoneCall calls_of_methods[CSI_N_METHODS] = {MILESTONE_CALLS(CALL_OF_METHOD)};
+
+const MilestoneCall *
+milestone_call(MilestoneKind kind)
+{
+    static const MilestoneCall *const calls[N_MILESTONES] = {MILESTONE_CALLS(CALL_OF_KIND)};
+
+    return calls[kind];
+}
 
 #define UID_LENGTH 36
 
@@ -508,7 +515,7 @@ object_of_call(const Milestones *self, const CsiCallRecord *call)
 {
     const CsiRequest *request = call->request;
 
-    if (call_milestones[request->method].ended == 0)
+    if (calls_of_methods[request->method].ended == 0)
         return NULL;
     if (request->method == CSI_CREATE_VOLUME)
         return objects_key(self->objects, KIND_VOLUME, NULL, request->name);
@@ -542,7 +549,7 @@ milestones_see_start(void *data, const RunRecord *record)
         return;
     add_in_process(data, object, call->request, MILESTONE_VOLUME_ATTACH_REQUESTED,
                    MILESTONE_VOLUME_DETACH_REQUESTED);
-    add_with_code(data, call_milestones[call->request->method].started, object,
+    add_with_code(data, calls_of_methods[call->request->method].started, object,
                   csi_request_node(call->request), call->started_at, call->cause, CSI_OK);
 }
 
@@ -555,7 +562,7 @@ milestones_see_answer(void *data, const RunRecord *record)
 
     if (object == NULL)
         return;
-    add_with_code(data, call_milestones[call->request->method].ended, object,
+    add_with_code(data, calls_of_methods[call->request->method].ended, object,
                   csi_request_node(call->request), sim_now(sim), sim_cause(sim), call->answer);
     if (call->answer == CSI_OK)
         add_in_process(data, object, call->request, MILESTONE_VOLUME_ATTACHED,

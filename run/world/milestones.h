@@ -82,6 +82,15 @@ typedef enum {
 
 const char *milestone_name(MilestoneKind kind);
 
+/* A driver call by its milestones: its start, and the end of each try. */
+typedef struct {
+    CsiMethod method;
+    MilestoneKind started, ended;
+} MilestoneCall;
+
+/* Returns: (static): the call that @kind begins or ends; NULL: none */
+const MilestoneCall *milestone_call(MilestoneKind kind);
+
 /* A milestone. The log begins with those before the run; then it is in order of time, and the
  * milestones of one object are chained. This is a copy: the log itself is packed. */
 typedef struct {

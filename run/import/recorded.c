@@ -399,8 +399,12 @@ recorded_see(RecordedObject *object, RecordedTime time, SimTime at)
 }
 
 void
-recorded_count_request(
-    Recorded *self, const char *client, const char *verb, const char *resource, gboolean failed)
+recorded_count_requests(Recorded *self,
+                        const char *client,
+                        const char *verb,
+                        const char *resource,
+                        int64_t count,
+                        int64_t failed)
 {
     g_autofree char *key = g_strjoin("\1", client, verb, resource, NULL);
     RecordedRequests *row = g_hash_table_lookup(self->by_request, key);
@@ -413,7 +417,7 @@ recorded_count_request(
         g_ptr_array_add(self->requests, row);
         g_hash_table_insert(self->by_request, g_steal_pointer(&key), row);
     }
-    row->count++;
+    row->count += count;
     row->failed += failed;
 }
 

@@ -97,9 +97,13 @@ RecordedObject *
 recorded_add(Recorded *self, RecordedKind kind, const char *namespace, const char *name);
 /* Sets a time unless an earlier write set it. */
 void recorded_see(RecordedObject *object, RecordedTime time, SimTime at);
-/* Counts a request. */
-void recorded_count_request(
-    Recorded *self, const char *client, const char *verb, const char *resource, gboolean failed);
+/* Adds @count requests, of which @failed failed. */
+void recorded_count_requests(Recorded *self,
+                             const char *client,
+                             const char *verb,
+                             const char *resource,
+                             int64_t count,
+                             int64_t failed);
 /* Says what the recording cannot have, and why: one line of text. */
 void recorded_miss(Recorded *self, const char *text);
 /* @start: the instant of t = 0 in RFC 3339; @until: the recording's end since then */

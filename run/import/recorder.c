@@ -14,6 +14,7 @@ struct Recorder {
     Recorded *recorded;
     GPtrArray *sources;  /* of RecordedSource (owned), in the order of the recorded objects */
     GHashTable *current; /* ObjectKey -> RecordedSource: its present incarnation */
+    ApiLoad *load;       /* its requests are recorded at the first question */
 };
 
 static const int recorded_kinds[N_KINDS] = {
@@ -229,21 +230,6 @@ recorder_see_write(void *data, const RunRecord *seen)
 
 /* ---- Requests ---- */
 
-static const struct {
-    const char *verb, *subresource;
-} verb_words[N_API_VERBS] = {
-    [API_GET] = {"get",    ""         },
-    [API_LIST] = {"list",   ""         },
-    [API_CREATE] = {"create", ""         },
-    [API_UPDATE] = {"update", ""         },
-    [API_UPDATE_STATUS] = {"update", "/status"  },
-    [API_PATCH] = {"patch",  ""         },
-    [API_PATCH_STATUS] = {"patch",  "/status"  },
-    [API_DELETE] = {"delete", ""         },
-    [API_BIND] = {"create", "/binding" },
-    [API_EVICT] = {"create", "/eviction"},
-};
-
 /* Clients of the simulation that are connections of one program, and sources of Events, by the name
  * of the program or controller as an audit log has it. */
 static const char *
@@ -264,30 +250,6 @@ program_of(const char *client)
     return client;
 }
 
-static void
-recorder_see_request(void *data, const RunRecord *seen)
-{
-    Recorder *self = data;
-    const ApiRequest *request = seen->request;
-    g_autofree char *resource = g_strconcat(kind_class(request->key->kind)->resource,
-                                            verb_words[request->verb].subresource, NULL);
-
-    recorded_count_request(self->recorded, program_of(request->client),
-                           verb_words[request->verb].verb, resource, seen->code != API_OK);
-}
-
-static void
-recorder_see_event(void *data, const RunRecord *seen)
-{
-    Recorder *self = data;
-    const ApiEventWrite *write = seen->event;
-    gboolean has_own_client = strcmp(write->client, "events") == 0;
-
-    recorded_count_request(self->recorded,
-                           program_of(has_own_client ? write->event.source : write->client),
-                           write->index == API_NEW_EVENT ? "create" : "patch", "events", FALSE);
-}
-
 Recorder *
 recorder_new(Run *run)
 {
@@ -297,9 +259,8 @@ recorder_new(Run *run)
     self->recorded = recorded_new();
     self->sources = g_ptr_array_new_with_free_func(g_free);
     self->current = g_hash_table_new(NULL, NULL);
+    self->load = api_load_new(run_records(run), run_sim(run));
     records_watch(run_records(run), RECORD_WRITE, recorder_see_write, self);
-    records_watch(run_records(run), RECORD_REQUEST, recorder_see_request, self);
-    records_watch(run_records(run), RECORD_EVENT, recorder_see_event, self);
     return self;
 }
 
@@ -311,12 +272,21 @@ recorder_free(Recorder *self)
     recorded_free(self->recorded);
     g_ptr_array_unref(self->sources);
     g_hash_table_unref(self->current);
+    api_load_free(self->load);
     g_free(self);
 }
 
 Recorded *
 recorder_recorded(const Recorder *self)
 {
+    const GPtrArray *rows = api_load_rows(self->load);
+    gboolean is_known = recorded_requests(self->recorded)->len > 0;
+
+    for (unsigned i = 0; !is_known && i < rows->len; i++) {
+        const ApiLoadRow *row = rows->pdata[i];
+        recorded_count_requests(self->recorded, program_of(row->client), row->audit, row->resource,
+                                (int64_t)row->total, (int64_t)row->failed);
+    }
     return self->recorded;
 }
 

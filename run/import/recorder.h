@@ -20,7 +20,7 @@ typedef struct {
 Recorder *recorder_new(Run *run);
 void recorder_free(Recorder *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Recorder, recorder_free)
-/* Returns: (borrowed): what was seen up to now */
+/* Returns: (borrowed): what was seen; after the run */
 Recorded *recorder_recorded(const Recorder *self);
 /* Of item @i of recorded_objects(). */
 const RecordedSource *recorder_source(const Recorder *self, unsigned i);

@@ -373,7 +373,8 @@ count_request(WritesCollector *self, const AuditEvent *event, const Sender *send
         g_string_append_c(self->text, '/');
         g_string_append_len(self->text, event->subresource.at, (gssize)event->subresource.length);
     }
-    recorded_count_request(self->recorded, sender->name, verb, self->text->str, event->code >= 400);
+    recorded_count_requests(self->recorded, sender->name, verb, self->text->str, 1,
+                            event->code >= 400);
 }
 
 static void

@@ -31,25 +31,6 @@ attribution_wait(SimWait wait)
     return wait < N_WAITS ? names[wait] : "";
 }
 
-static const char *
-verb_name(unsigned verb)
-{
-    static const char *const names[] = {
-        [API_GET] = "GET",
-        [API_LIST] = "LIST",
-        [API_CREATE] = "POST",
-        [API_UPDATE] = "PUT",
-        [API_UPDATE_STATUS] = "PUT status",
-        [API_PATCH] = "PATCH",
-        [API_PATCH_STATUS] = "PATCH status",
-        [API_DELETE] = "DELETE",
-        [API_BIND] = "POST binding",
-        [API_EVICT] = "POST eviction",
-    };
-
-    return verb < G_N_ELEMENTS(names) ? names[verb] : "";
-}
-
 const char *
 attribution_detail(const SimTrace *trace, SimWait wait, uint16_t detail)
 {
@@ -57,7 +38,7 @@ attribution_detail(const SimTrace *trace, SimWait wait, uint16_t detail)
         return "";
     switch ((WaitKind)wait) {
     case WAIT_API:
-        return verb_name(detail - 1u);
+        return detail <= N_API_VERBS ? api_verb_words[detail - 1].text : "";
     case WAIT_WATCH:
         return kind_class((ObjectKind)(detail - 1))->kind;
     case WAIT_DRIVER:

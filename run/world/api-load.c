@@ -27,18 +27,20 @@ struct ApiLoad {
     SimLog *seconds;       /* of uint32_t: requests of all clients */
 };
 
+/* clang-format off */
 const ApiVerbWords api_verb_words[N_API_VERBS] = {
-    [API_GET] = {"GET",    "GET",    ""        },
-    [API_LIST] = {"LIST",   "GET",    ""        },
-    [API_CREATE] = {"POST",   "POST",   ""        },
-    [API_UPDATE] = {"PUT",    "PUT",    ""        },
-    [API_UPDATE_STATUS] = {"PUT",    "PUT",    "status"  },
-    [API_PATCH] = {"PATCH",  "PATCH",  ""        },
-    [API_PATCH_STATUS] = {"PATCH",  "PATCH",  "status"  },
-    [API_DELETE] = {"DELETE", "DELETE", ""        },
-    [API_BIND] = {"POST",   "POST",   "binding" },
-    [API_EVICT] = {"POST",   "POST",   "eviction"},
+    [API_GET]           = {"GET",    "GET",    "",         "get",    "GET"          },
+    [API_LIST]          = {"LIST",   "GET",    "",         "list",   "LIST"         },
+    [API_CREATE]        = {"POST",   "POST",   "",         "create", "POST"         },
+    [API_UPDATE]        = {"PUT",    "PUT",    "",         "update", "PUT"          },
+    [API_UPDATE_STATUS] = {"PUT",    "PUT",    "status",   "update", "PUT status"   },
+    [API_PATCH]         = {"PATCH",  "PATCH",  "",         "patch",  "PATCH"        },
+    [API_PATCH_STATUS]  = {"PATCH",  "PATCH",  "status",   "patch",  "PATCH status" },
+    [API_DELETE]        = {"DELETE", "DELETE", "",         "delete", "DELETE"       },
+    [API_BIND]          = {"POST",   "POST",   "binding",  "create", "POST binding" },
+    [API_EVICT]         = {"POST",   "POST",   "eviction", "create", "POST eviction"},
 };
+/* clang-format on */
 
 static void
 row_free(void *data)
@@ -81,6 +83,7 @@ api_load_find_row(ApiLoad *self, const char *name, unsigned kind, ApiVerb verb)
     const char *resource = kind == N_KINDS ? "events" : kind_class((ObjectKind)kind)->resource;
     row->client = client->client;
     row->verb = api_verb_words[verb].verb;
+    row->audit = api_verb_words[verb].audit;
     row->resource = g_strconcat(resource, *subresource == '\0' ? "" : "/", subresource, NULL);
     row->counts = sim_log_new(sim_cold(self->sim), sizeof(uint32_t));
     g_ptr_array_add(self->rows, row);
@@ -114,11 +117,10 @@ static void
 api_load_see_request(void *data, const RunRecord *record)
 {
     const ApiRequest *request = record->request;
-    ApiLoad *self = data;
+    ApiLoadRow *row = api_load_find_row(data, request->client, request->key->kind, request->verb);
 
-    api_load_count(self,
-                   api_load_find_row(self, request->client, request->key->kind, request->verb),
-                   record->arrived_at);
+    api_load_count(data, row, record->arrived_at);
+    row->failed += record->code != API_OK;
 }
 
 static void

@@ -9,18 +9,21 @@
  * requests and writes of Events count in the second of their arrival. Watches do not count;
  * heartbeats without news are not modelled. */
 
-/* The words for a request in metrics and tables. */
+/* The words for a request in metrics, tables and audit logs. */
 typedef struct {
     const char *verb, *method; /* "LIST" and HTTP's "GET" */
     const char *subresource;   /* "status"; "" for none */
+    const char *audit;         /* "update" */
+    const char *text;          /* "PUT status" */
 } ApiVerbWords;
 extern const ApiVerbWords api_verb_words[N_API_VERBS];
 
 typedef struct {
     const char *client;   /* "external-attacher"; for Events of an own client: their source */
     const char *verb;     /* "PATCH" */
+    const char *audit;    /* "patch" */
     const char *resource; /* "volumeattachments/status" */
-    uint64_t total;
+    uint64_t total, failed;
     SimLog *counts; /* of uint32_t, by second since the first request of the row */
     int64_t first;  /* the second of that request */
 } ApiLoadRow;

@@ -7,16 +7,17 @@
 #include "models/volume/plugins.h"
 #include "sim/pointer-map.h"
 
+/* The volumes of one driver, by its own ids. */
+typedef struct {
+    const CsiDriver *driver;
+    PointerMap by_handle; /* interned volume id -> ObjectKey of the volume */
+} DriverVolumes;
+
 struct VolumeNames {
     const Cluster *cluster;
     Objects *objects;
     GPtrArray *drivers; /* of DriverVolumes (owned) */
     PointerMap by_name; /* interned unique name -> ObjectKey of the volume */
-};
-
-struct DriverVolumes {
-    const CsiDriver *driver;
-    PointerMap by_handle; /* interned volume id -> ObjectKey of the volume */
 };
 
 static void

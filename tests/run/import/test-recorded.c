@@ -101,8 +101,8 @@ recorded_fill(Recorded *recorded)
     attachment->volume = recorded_text(recorded, "pvc-\"1\"");
     attachment->claim = recorded_text(recorded, "shop/data-cache-0");
     for (unsigned i = 0; i < 3; i++)
-        recorded_count_request(recorded, "kube-scheduler", "patch", "pods/status", i == 1);
-    recorded_count_request(recorded, "kubelet", "get", "nodes", FALSE);
+        recorded_count_requests(recorded, "kube-scheduler", "patch", "pods/status", 1, i == 1);
+    recorded_count_requests(recorded, "kubelet", "get", "nodes", 1, 0);
     recorded_miss(recorded, "mounts: an audit log has no calls of drivers");
 }
 

@@ -158,151 +158,60 @@ events_jsonl(const Run *run, const Stages *stages, ResultFile *file)
 
 /* ---- The order of the list: by namespace and name ---- */
 
-/* An object with Events. An Event's name is the object's name and the time of the first occurrence.
- * So it is enough to sort the objects, which are far fewer, and the Events of each by time. */
-typedef struct {
-    const ObjectKey *involved;
-    const char *namespace; /* of the Events */
-    uint32_t number;       /* in order of appearance */
-} Named;
-
-typedef struct {
-    uint32_t rank;  /* of the object; equal for objects of one name and different kinds */
-    uint32_t index; /* of the Event in the API server */
-    SimTime first_at;
-} EventListRow;
-
-/* Compares as if a dot followed each name, so that Events of "web.a" do not come between Events of
- * "web". */
+/* Compares names as if a dot followed each, so that Events of "web.a" do not come between Events of
+ * "web". @is_nested: (out): one name continues the other as a time would, as "web" and "web.18" */
 static int
-event_list_compare_names(const char *one, const char *other)
+event_list_compare_names(const char *one, const char *other, gboolean *is_nested)
 {
-    if (one == other)
-        return 0;
     for (; *one != '\0' && *one == *other; one++)
         other++;
     unsigned char a = *one == '\0' ? '.' : (unsigned char)*one;
     unsigned char b = *other == '\0' ? '.' : (unsigned char)*other;
-    if (a != b)
-        return a < b ? -1 : 1;
-    return (*one != '\0') - (*other != '\0');
+    *is_nested = a == b && *one != *other;
+    return a - b;
 }
 
+/* An Event's name is the object's name and the time of the first occurrence, which are compared
+ * without the text of the whole name where possible. */
 static int
-compare_named(const void *a, const void *b)
+event_list_compare_rows(const void *a, const void *b, void *run)
 {
-    const Named *one = a, *other = b;
-    int by_namespace =
-        one->namespace == other->namespace ? 0 : strcmp(one->namespace, other->namespace);
+    const unsigned one = *(const unsigned *)a, other = *(const unsigned *)b;
+    const ApiServer *api = cluster_api(run_cluster(run));
+    const ApiEvent *x = api_server_event(api, one), *y = api_server_event(api, other);
+    const char *x_space = namespace_of(x), *y_space = namespace_of(y);
+    int by_namespace = x_space == y_space ? 0 : strcmp(x_space, y_space);
+    gboolean is_nested = FALSE;
+    int by_name = by_namespace != 0 ? by_namespace
+                  : x->involved == y->involved
+                      ? 0
+                      : event_list_compare_names(x->involved->name, y->involved->name, &is_nested);
 
-    return by_namespace != 0 ? by_namespace
-                             : event_list_compare_names(one->involved->name, other->involved->name);
-}
-
-static int
-event_list_compare_rows(const void *a, const void *b)
-{
-    const EventListRow *one = a, *other = b;
-
-    if (one->rank != other->rank)
-        return one->rank < other->rank ? -1 : 1;
-    if (one->first_at != other->first_at)
-        return one->first_at < other->first_at ? -1 : 1;
-    return one->index < other->index ? -1 : one->index > other->index;
-}
-
-/* Compares names letter by letter: needed where one name continues another as a time would, as
- * "web" and "web.18". */
-static int
-compare_rows_by_name(const void *a, const void *b, void *data)
-{
-    const EventListRow *one = a, *other = b;
-    const ApiEvent event = event_at(data, one->index), other_event = event_at(data, other->index);
-    int by_namespace = strcmp(namespace_of(&event), namespace_of(&other_event));
-    g_autoptr(GString) name = g_string_new(NULL), other_name = g_string_new(NULL);
-
-    if (by_namespace != 0)
-        return by_namespace;
-    append_event_name(name, &event);
-    append_event_name(other_name, &other_event);
-    int by_name = strcmp(name->str, other_name->str);
-    return by_name != 0 ? by_name : event_list_compare_rows(a, b);
-}
-
-/* Numbers of the objects with Events, from 1, by kind and slot. */
-typedef struct {
-    uint32_t *of[N_KINDS]; /* (owned) */
-    GArray *named;         /* of Named */
-} Numbers;
-
-static uint32_t
-event_list_number_of(Numbers *self, const Run *run, const ApiEvent *event)
-{
-    const ObjectKey *key = event->involved;
-
-    if (self->of[key->kind] == NULL)
-        self->of[key->kind] = g_new0(uint32_t, objects_n_keys(run_objects(run), key->kind));
-    uint32_t *number = &self->of[key->kind][key->slot];
-    if (*number == 0) {
-        Named named = {key, namespace_of(event), self->named->len};
-        g_array_append_val(self->named, named);
-        *number = self->named->len;
+    if (is_nested) {
+        g_autoptr(GString) x_name = g_string_new(NULL), y_name = g_string_new(NULL);
+        const ApiEvent x_dated = event_at(run, one), y_dated = event_at(run, other);
+        append_event_name(x_name, &x_dated);
+        append_event_name(y_name, &y_dated);
+        by_name = strcmp(x_name->str, y_name->str);
     }
-    return *number - 1;
+    if (by_name != 0)
+        return by_name;
+    if (x->first_at != y->first_at)
+        return x->first_at < y->first_at ? -1 : 1;
+    return one < other ? -1 : one > other;
 }
 
-/* Returns: (owned): the ranks of the objects by number. @nested: (out): whether the name of one
- * continues the name of another */
-static uint32_t *
-rank(GArray *all, gboolean *nested)
-{
-    uint32_t *ranks = g_new(uint32_t, all->len + 1), place = 0;
-
-    *nested = FALSE;
-    g_array_sort(all, compare_named);
-    for (unsigned i = 0; i < all->len; i++) {
-        const Named *named = &g_array_index(all, Named, i);
-        const Named *before = i == 0 ? named : &g_array_index(all, Named, i - 1);
-        gsize length = strlen(before->involved->name);
-        gboolean is_other = i > 0 && compare_named(before, named) != 0;
-        if (is_other && strcmp(before->namespace, named->namespace) == 0 &&
-            strncmp(before->involved->name, named->involved->name, length) == 0 &&
-            named->involved->name[length] == '.')
-            *nested = TRUE;
-        place += is_other;
-        ranks[named->number] = place;
-    }
-    return ranks;
-}
-
-/* Returns: (owned): the Events (Row) in the order of the list */
+/* Returns: (owned): the numbers (unsigned) of the written Events in the order of the list */
 static GArray *
 order_events(const Run *run)
 {
     const ApiServer *api = cluster_api(run_cluster(run));
-    GArray *rows = g_array_new(FALSE, FALSE, sizeof(EventListRow));
-    Numbers numbers = {.named = g_array_new(FALSE, FALSE, sizeof(Named))};
-    gboolean nested;
+    GArray *rows = g_array_new(FALSE, FALSE, sizeof(unsigned));
 
-    for (unsigned i = 0; i < api_server_n_events(api); i++) {
-        const ApiEvent *event = api_server_event(api, i);
-        if (event->count == 0) /* recorded, but never written */
-            continue;
-        EventListRow row = {event_list_number_of(&numbers, run, event), i, event->first_at};
-        g_array_append_val(rows, row);
-    }
-    g_autofree uint32_t *ranks = rank(numbers.named, &nested);
-    for (unsigned i = 0; i < rows->len; i++) {
-        EventListRow *row = &g_array_index(rows, EventListRow, i);
-        row->rank = ranks[row->rank];
-    }
-    if (nested)
-        g_array_sort_with_data(rows, compare_rows_by_name, (void *)run);
-    else
-        g_array_sort(rows, event_list_compare_rows);
-    for (unsigned kind = 0; kind < N_KINDS; kind++)
-        g_free(numbers.of[kind]);
-    g_array_unref(numbers.named);
+    for (unsigned i = 0; i < api_server_n_events(api); i++)
+        if (api_server_event(api, i)->count > 0) /* else recorded, but never written */
+            g_array_append_val(rows, i);
+    g_array_sort_with_data(rows, event_list_compare_rows, (void *)run);
     return rows;
 }
 
@@ -434,8 +343,7 @@ append_items(const Run *run, ResultFile *file)
 
     row_open(file, '[');
     for (unsigned i = 0; i < rows->len; i++) {
-        const ApiEvent dated = event_at(run, g_array_index(rows, EventListRow, i).index),
-                       *event = &dated;
+        const ApiEvent dated = event_at(run, g_array_index(rows, unsigned, i)), *event = &dated;
         const KindClass *class = kind_class(event->involved->kind);
         row_item(file);
         row_open(file, '{');

@@ -180,28 +180,45 @@ is_past(const Milestone *milestone)
     return milestone->at == TIME_UNSET && milestone->object != NULL;
 }
 
-/* The first milestone of each kind of an object's incarnation. */
+/* The first milestone of each kind of an object's incarnation; never: .at is TIME_UNSET. */
 typedef struct {
-    Milestone of[N_MILESTONES]; /* .at TIME_UNSET: never; set for the requested kinds only */
+    const ObjectKey *object;
+    unsigned incarnation;
+    Milestone of[N_MILESTONES]; /* set for the kinds of the object alone */
 } Firsts;
 
-/* @kinds: the kinds to find */
+/* @first, @last: the kinds to find */
 static void
 find_firsts(StagesWalk *walk,
             const ObjectKey *object,
             unsigned incarnation,
-            const MilestoneKind *kinds,
-            unsigned n_kinds,
+            MilestoneKind first,
+            MilestoneKind last,
             Firsts *firsts)
 {
     stages_look_at(walk, object);
-    for (unsigned k = 0; k < n_kinds; k++)
-        firsts->of[kinds[k]] = never;
+    firsts->object = object;
+    firsts->incarnation = incarnation;
+    for (unsigned kind = first; kind <= (unsigned)last; kind++)
+        firsts->of[kind] = never;
     for (unsigned i = 0; i < walk->milestones->len; i++) {
         const Milestone *milestone = &g_array_index(walk->milestones, Milestone, i);
         if (milestone->incarnation == incarnation && milestone->code == CSI_OK)
             firsts->of[milestone->kind] = *milestone;
     }
+}
+
+/* Adds a stage of the object that lasts from @from to a milestone. */
+static void
+add_stage(StagesWalk *walk, const Firsts *firsts, Stage stage, SimTime from, MilestoneKind to)
+{
+    add_record(walk, &(StageRecord){.stage = stage,
+                                    .object = firsts->object,
+                                    .incarnation = firsts->incarnation,
+                                    .from = from,
+                                    .to = firsts->of[to].at,
+                                    .cause = firsts->of[to].cause,
+                                    .scheduled = TIME_UNSET});
 }
 
 /* Returns: the last milestone of @kind of a volume on @node, not after @limit; or never */
@@ -301,12 +318,10 @@ record_pod_stage(StagesWalk *walk, const PodTimes *times, Stage stage)
 static void
 stages_add_pod(StagesWalk *walk, const PodRecord *record)
 {
-    static const MilestoneKind kinds[] = {MILESTONE_POD_CREATED, MILESTONE_POD_SCHEDULED,
-                                          MILESTONE_POD_PULLED,  MILESTONE_POD_READY,
-                                          MILESTONE_POD_DELETED, MILESTONE_POD_GONE};
     Firsts firsts;
 
-    find_firsts(walk, record->pod, record->incarnation, kinds, G_N_ELEMENTS(kinds), &firsts);
+    find_firsts(walk, record->pod, record->incarnation, MILESTONE_POD_CREATED, MILESTONE_POD_GONE,
+                &firsts);
     const Milestone *scheduled = &firsts.of[MILESTONE_POD_SCHEDULED];
     const Milestone *ready = &firsts.of[MILESTONE_POD_READY];
     const Milestone *gone = &firsts.of[MILESTONE_POD_GONE];
@@ -341,50 +356,35 @@ static void
 stages_add_claim(StagesWalk *walk, const ObjectKey *claim, unsigned incarnation)
 {
     const Milestones *log = run_milestones(walk->run);
-    static const MilestoneKind kinds[] = {MILESTONE_CLAIM_CREATED,   MILESTONE_CLAIM_SOURCE_NAMED,
-                                          MILESTONE_CLAIM_ANNOTATED, MILESTONE_CLAIM_BOUND,
-                                          MILESTONE_CLAIM_DELETED,   MILESTONE_CLAIM_GONE};
-    static const MilestoneKind volume_kinds[] = {MILESTONE_VOLUME_CREATED};
-    Firsts firsts;
+    Firsts firsts, of_volume;
 
-    firsts.of[MILESTONE_VOLUME_CREATED] = never;
-    find_firsts(walk, claim, incarnation, kinds, G_N_ELEMENTS(kinds), &firsts);
+    find_firsts(walk, claim, incarnation, MILESTONE_CLAIM_CREATED, MILESTONE_CLAIM_GONE, &firsts);
+    of_volume.of[MILESTONE_VOLUME_CREATED] = never;
+    const ObjectKey *volume =
+        firsts.of[MILESTONE_CLAIM_BOUND].object == NULL ? NULL : milestones_volume_of(log, claim);
+    if (volume != NULL)
+        find_firsts(walk, volume, volume->incarnation, MILESTONE_VOLUME_CREATED,
+                    MILESTONE_VOLUME_CREATED, &of_volume);
+    firsts.of[MILESTONE_VOLUME_CREATED] = of_volume.of[MILESTONE_VOLUME_CREATED];
     ClaimTimes times = {
         .claim = claim,
         .incarnation = incarnation,
+        .volume = volume,
         .is_restored = firsts.of[MILESTONE_CLAIM_SOURCE_NAMED].object != NULL,
         .created = firsts.of[MILESTONE_CLAIM_CREATED].at,
         .asked = firsts.of[MILESTONE_CLAIM_ANNOTATED].at,
+        .volume_created = firsts.of[MILESTONE_VOLUME_CREATED].at,
         .bound = firsts.of[MILESTONE_CLAIM_BOUND].at,
         .deleted = firsts.of[MILESTONE_CLAIM_DELETED].at,
         .gone = firsts.of[MILESTONE_CLAIM_GONE].at,
     };
 
-    times.volume =
-        firsts.of[MILESTONE_CLAIM_BOUND].object == NULL ? NULL : milestones_volume_of(log, claim);
-    if (times.volume != NULL)
-        find_firsts(walk, times.volume, times.volume->incarnation, volume_kinds,
-                    G_N_ELEMENTS(volume_kinds), &firsts);
-    times.volume_created = firsts.of[MILESTONE_VOLUME_CREATED].at;
     if (walk->times != NULL)
         g_array_append_val(walk->times->claims, times);
-    StageRecord bind = {.stage = times.is_restored ? STAGE_RESTORE : STAGE_BIND,
-                        .object = claim,
-                        .incarnation = incarnation,
-                        .from = times.created,
-                        .to = times.bound,
-                        .cause = firsts.of[MILESTONE_CLAIM_BOUND].cause,
-                        .scheduled = TIME_UNSET};
-    add_record(walk, &bind);
-    StageRecord provision = {.stage = STAGE_PROVISION,
-                             .object = claim,
-                             .incarnation = incarnation,
-                             .from = times.asked,
-                             .to = times.volume_created,
-                             .cause = firsts.of[MILESTONE_VOLUME_CREATED].cause,
-                             .scheduled = TIME_UNSET};
+    add_stage(walk, &firsts, times.is_restored ? STAGE_RESTORE : STAGE_BIND, times.created,
+              MILESTONE_CLAIM_BOUND);
     if (times.volume_created == TIME_UNSET || times.volume_created >= times.asked)
-        add_record(walk, &provision);
+        add_stage(walk, &firsts, STAGE_PROVISION, times.asked, MILESTONE_VOLUME_CREATED);
 }
 
 /* Each detach lasts from the last NodeUnpublish on a node to the end of the VolumeAttachment. */
@@ -413,15 +413,13 @@ record_detaches(StagesWalk *walk, const ObjectKey *volume, unsigned incarnation)
 static void
 stages_add_volume(StagesWalk *walk, const ObjectKey *volume, unsigned incarnation)
 {
-    static const MilestoneKind began_kinds[] = {MILESTONE_VOLUME_PROVISION_STARTED,
-                                                MILESTONE_VOLUME_PROVISION_ENDED};
-    static const MilestoneKind kinds[] = {MILESTONE_VOLUME_CREATED, MILESTONE_VOLUME_BOUND,
-                                          MILESTONE_VOLUME_RELEASED, MILESTONE_VOLUME_GONE};
     Firsts began, firsts;
 
     /* Provisioning makes the next incarnation. */
-    find_firsts(walk, volume, incarnation - 1, began_kinds, G_N_ELEMENTS(began_kinds), &began);
-    find_firsts(walk, volume, incarnation, kinds, G_N_ELEMENTS(kinds), &firsts);
+    find_firsts(walk, volume, incarnation - 1, MILESTONE_VOLUME_PROVISION_STARTED,
+                MILESTONE_VOLUME_PROVISION_ENDED, &began);
+    find_firsts(walk, volume, incarnation, MILESTONE_VOLUME_CREATED, MILESTONE_VOLUME_GONE,
+                &firsts);
     VolumeTimes times = {
         .volume = volume,
         .incarnation = incarnation,
@@ -432,29 +430,20 @@ stages_add_volume(StagesWalk *walk, const ObjectKey *volume, unsigned incarnatio
         .released = firsts.of[MILESTONE_VOLUME_RELEASED].at,
         .gone = firsts.of[MILESTONE_VOLUME_GONE].at,
     };
-    StageRecord delete = {.stage = STAGE_DELETE,
-                          .object = volume,
-                          .incarnation = incarnation,
-                          .from = times.released,
-                          .to = times.gone,
-                          .cause = firsts.of[MILESTONE_VOLUME_GONE].cause,
-                          .scheduled = TIME_UNSET};
 
     if (walk->times != NULL)
         g_array_append_val(walk->times->volumes, times);
-    add_record(walk, &delete);
+    add_stage(walk, &firsts, STAGE_DELETE, times.released, MILESTONE_VOLUME_GONE);
     record_detaches(walk, volume, incarnation);
 }
 
 static void
 add_snapshot(StagesWalk *walk, const ObjectKey *snapshot, unsigned incarnation)
 {
-    static const MilestoneKind kinds[] = {
-        MILESTONE_SNAPSHOT_CREATED, MILESTONE_SNAPSHOT_CONTENT_CREATED, MILESTONE_SNAPSHOT_TAKEN,
-        MILESTONE_SNAPSHOT_READY,   MILESTONE_SNAPSHOT_DELETED,         MILESTONE_SNAPSHOT_GONE};
     Firsts firsts;
 
-    find_firsts(walk, snapshot, incarnation, kinds, G_N_ELEMENTS(kinds), &firsts);
+    find_firsts(walk, snapshot, incarnation, MILESTONE_SNAPSHOT_CREATED, MILESTONE_SNAPSHOT_GONE,
+                &firsts);
     SnapshotTimes times = {
         .snapshot = snapshot,
         .incarnation = incarnation,
@@ -465,17 +454,10 @@ add_snapshot(StagesWalk *walk, const ObjectKey *snapshot, unsigned incarnation)
         .deleted = firsts.of[MILESTONE_SNAPSHOT_DELETED].at,
         .gone = firsts.of[MILESTONE_SNAPSHOT_GONE].at,
     };
-    StageRecord whole = {.stage = STAGE_SNAPSHOT,
-                         .object = snapshot,
-                         .incarnation = incarnation,
-                         .from = times.created,
-                         .to = times.ready,
-                         .cause = firsts.of[MILESTONE_SNAPSHOT_READY].cause,
-                         .scheduled = TIME_UNSET};
 
     if (walk->times != NULL)
         g_array_append_val(walk->times->snapshots, times);
-    add_record(walk, &whole);
+    add_stage(walk, &firsts, STAGE_SNAPSHOT, times.created, MILESTONE_SNAPSHOT_READY);
 }
 
 static void

@@ -89,31 +89,6 @@ grid_append(const Grid *self, GString *text)
     }
 }
 
-/* Four digits: confidence intervals are mostly wider than the rest. */
-static char *
-number_text(double value)
-{
-    char buffer[G_ASCII_DTOSTR_BUF_SIZE];
-    double size = fabs(value);
-    const char *format = size >= 1000 ? "%.0f" : "%.4g";
-
-    return g_strdup(g_ascii_formatd(buffer, sizeof buffer, format, value));
-}
-
-static char *
-estimate_text(const Estimate *found)
-{
-    char buffer[G_ASCII_DTOSTR_BUF_SIZE];
-
-    if (found->n == 0)
-        return g_strdup("-");
-    g_autofree char *mean = number_text(found->mean);
-    if (found->n == 1)
-        return g_steal_pointer(&mean);
-    return g_strdup_printf("%s ±%s", mean,
-                           g_ascii_formatd(buffer, sizeof buffer, "%.2g", found->half));
-}
-
 static char *
 heading(const StoredMeasure *measure)
 {
@@ -161,7 +136,7 @@ append_means(const SweepTable *self, GString *text)
         add_labels(self, &grid, point);
         for (unsigned i = 0; i < self->measures->len; i++) {
             Estimate found = sweep_table_estimate(self, point, i);
-            grid_add(&grid, estimate_text(&found));
+            grid_add(&grid, estimate_text(&found, ""));
             if (self->n_batches > 0)
                 worst = MAX(worst, found.correlation);
         }
@@ -191,8 +166,9 @@ append_pairs(const SweepTable *self, GString *text)
         add_labels(self, &grid, point);
         for (unsigned i = 0; i < self->measures->len; i++) {
             PairedEstimate pair = sweep_table_pairs(self, (unsigned)self->baseline, point, i);
-            g_autofree char *difference = estimate_text(&pair.difference);
-            g_autofree char *gain = number_text(round(pair.gain * 10) / 10);
+            g_autofree char *difference = estimate_text(&pair.difference, "");
+            g_autofree char *gain =
+                estimate_text(&(Estimate){.n = 1, .mean = round(pair.gain * 10) / 10}, "");
             grid_add(&grid, pair.gain > 0 ? g_strdup_printf("%s (%sx)", difference, gain)
                                           : g_strdup(difference));
         }

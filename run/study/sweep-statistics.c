@@ -92,6 +92,29 @@ replications_wanted(const double *values,
     return wanted;
 }
 
+char *
+estimate_text(const Estimate *found, const char *unit)
+{
+    char mean[G_ASCII_DTOSTR_BUF_SIZE], half[G_ASCII_DTOSTR_BUF_SIZE];
+    const char *format = fabs(found->mean) >= 1000 ? "%.0f" : "%.4g";
+
+    if (found->n == 0)
+        return g_strdup("-");
+    g_ascii_formatd(mean, sizeof mean, format, found->mean);
+    if (found->n == 1)
+        return g_strdup_printf("%s%s", mean, unit);
+    return g_strdup_printf("%s%s ±%s", mean, unit,
+                           g_ascii_formatd(half, sizeof half, "%.2g", found->half));
+}
+
+void
+append_padded(GString *text, const char *cell, unsigned width)
+{
+    int room = (int)width - (int)g_utf8_strlen(cell, -1);
+
+    g_string_append_printf(text, "%s%*s", cell, MAX(room, 0), "");
+}
+
 const ColumnType column_maybe_number = {"{\"type\": \"number\"}", TRUE, "number"};
 
 static void

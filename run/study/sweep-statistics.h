@@ -19,6 +19,12 @@ typedef struct {
 double student_quantile(double confidence, unsigned degrees_of_freedom);
 Estimate estimate(const double *values, unsigned n, double confidence);
 
+/* "12.5 s ±0.3": the mean has four digits, since intervals are mostly wider than the rest; "-": no
+ * value. (owned) */
+char *estimate_text(const Estimate *found, const char *unit);
+/* A cell of a table for people, with blanks behind it up to @width. */
+void append_padded(GString *text, const char *cell, unsigned width);
+
 /* A cell of CSV with nine digits; empty if there is no such number. */
 extern const ColumnType column_maybe_number;
 void cell_maybe_number(GString *text, double value);

@@ -39,29 +39,6 @@ percent_text(const TuneGoal *goal)
     return g_strdup_printf("%s %%", g_ascii_formatd(number, sizeof number, "%.4g", value));
 }
 
-static char *
-estimate_text(const Estimate *found, const char *unit)
-{
-    char mean[G_ASCII_DTOSTR_BUF_SIZE], half[G_ASCII_DTOSTR_BUF_SIZE];
-    const char *format = fabs(found->mean) >= 1000 ? "%.0f" : "%.4g";
-
-    if (found->n == 0)
-        return g_strdup("-");
-    g_ascii_formatd(mean, sizeof mean, format, found->mean);
-    if (found->n == 1)
-        return g_strdup_printf("%s%s", mean, unit);
-    return g_strdup_printf("%s%s ±%s", mean, unit,
-                           g_ascii_formatd(half, sizeof half, "%.2g", found->half));
-}
-
-static void
-tune_report_append_cell(GString *text, const char *cell, unsigned width)
-{
-    int room = (int)width - (int)g_utf8_strlen(cell, -1);
-
-    g_string_append_printf(text, "%s%*s", cell, MAX(room, 0), "");
-}
-
 /* ---- For people ---- */
 
 /* The first slo that @trial misses, and its result. (owned) */
@@ -90,7 +67,7 @@ append_flags(const Tune *self, GString *text)
 
     for (unsigned i = 0; i < self->flags->len; i++)
         width = MAX(width, (unsigned)strlen(tune_flag(self, i)->name));
-    tune_report_append_cell(text, "FLAG", width + 2);
+    append_padded(text, "FLAG", width + 2);
     g_string_append(text, "NOW     LEAST   ONE STEP LESS\n");
     for (unsigned i = 0; i < self->flags->len; i++) {
         const TuneTrial *below = tune_trial_below(self, i);
@@ -99,9 +76,9 @@ append_flags(const Tune *self, GString *text)
         g_autofree char *missed = below == NULL ? NULL : missed_text(self, below);
         if (below == NULL)
             continue;
-        tune_report_append_cell(text, tune_flag(self, i)->name, width + 2);
-        tune_report_append_cell(text, tune_flag(self, i)->text, 8);
-        tune_report_append_cell(text, value, 8);
+        append_padded(text, tune_flag(self, i)->name, width + 2);
+        append_padded(text, tune_flag(self, i)->text, 8);
+        append_padded(text, value, 8);
         g_string_append_printf(text, "%s: %s\n", less, missed);
     }
 }
@@ -131,8 +108,8 @@ static void
 tune_report_append_line(GString *text, const char *what, char *now, char *then)
 {
     g_string_append(text, "  ");
-    tune_report_append_cell(text, what, 36);
-    tune_report_append_cell(text, now, 24);
+    append_padded(text, what, 36);
+    append_padded(text, now, 24);
     g_string_append_printf(text, "%s\n", then);
     g_free(now);
     g_free(then);
@@ -154,8 +131,8 @@ append_price(const Tune *self, GString *text)
     const TuneTrial *now = self->now, *then = self->answer;
 
     g_string_append(text, "\n  ");
-    tune_report_append_cell(text, "", 36);
-    tune_report_append_cell(text, "NOW", 24);
+    append_padded(text, "", 36);
+    append_padded(text, "NOW", 24);
     g_string_append(text, "THEN\n");
     for (unsigned i = 0; i < self->scenario->n_slos; i++) {
         g_autofree char *what = slo_text(&self->scenario->slos[i]);

@@ -223,23 +223,15 @@ change_text(const WhatifChange *change)
 }
 
 static void
-append_column(GString *text, const char *cell, unsigned width)
-{
-    int room = (int)width - (int)g_utf8_strlen(cell, -1);
-
-    g_string_append_printf(text, "%s%*s", cell, MAX(room, 0), "");
-}
-
-static void
 append_row(GString *text, const WhatifRow *row, unsigned name_width)
 {
     g_autofree char *halved = change_text(&row->halved);
     g_autofree char *doubled = change_text(&row->doubled);
 
-    append_column(text, row->knob->name, name_width + 2);
-    append_column(text, row->knob->text, 8);
-    append_column(text, halved, 26);
-    append_column(text, doubled, row->is_sure ? 0 : 26);
+    append_padded(text, row->knob->name, name_width + 2);
+    append_padded(text, row->knob->text, 8);
+    append_padded(text, halved, 26);
+    append_padded(text, doubled, row->is_sure ? 0 : 26);
     g_string_append(text, row->is_sure ? "\n" : "?\n");
 }
 
@@ -295,7 +287,7 @@ whatif_text(const Whatif *self, const SweepTable *table)
         if (row->has_effect)
             width = MAX(width, (unsigned)strlen(row->knob->name));
     }
-    append_column(text, "FLAG OR LIMIT", width + 2);
+    append_padded(text, "FLAG OR LIMIT", width + 2);
     g_string_append(text, "NOW     HALVED                    DOUBLED\n");
     for (unsigned i = 0; i < rows->len; i++) {
         const WhatifRow *row = &g_array_index(rows, WhatifRow, i);

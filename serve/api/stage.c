@@ -40,105 +40,91 @@ struct ServeStage {
 /* ---- Objects ---- */
 
 /* What is drawn of an object of each kind. */
-static void
-stage_add_pod(json_t *row, const Object *object)
+static json_t *
+stage_pod(const Object *object)
 {
     const Pod *pod = POD_CONST(object);
     json_t *claims = json_array();
 
     for (unsigned i = 0; pod->volumes != NULL && i < pod->volumes->n_items; i++)
         json_array_append_new(claims, json_string(pod->volumes->items[i].claim_name));
-    json_object_set_new(row, "phase", json_string(pod_phase_name((PodPhase)pod->phase)));
-    json_object_set_new(row, "isReady", json_boolean(pod_is_ready(pod)));
-    json_object_set_new(row, "claims", claims);
-    if (pod->node_name != NULL)
-        json_object_set_new(row, "node", json_string(pod->node_name));
+    return json_pack("{s:s, s:b, s:o, s:s*}", "phase", pod_phase_name((PodPhase)pod->phase),
+                     "isReady", pod_is_ready(pod), "claims", claims, "node", pod->node_name);
 }
 
-static void
-stage_add_claim(json_t *row, const Object *object)
+static json_t *
+stage_claim(const Object *object)
 {
     const Claim *claim = CLAIM_CONST(object);
-    const char *node = object_annotation(object, ANNOTATION_SELECTED_NODE);
 
-    json_object_set_new(row, "phase", json_string(claim_phase_name((ClaimPhase)claim->phase)));
-    json_object_set_new(row, "volume", json_string(claim_volume_name(claim)));
-    json_object_set_new(row, "class", json_string(claim_class(claim)));
-    if (node != NULL)
-        json_object_set_new(row, "selectedNode", json_string(node));
+    return json_pack("{s:s, s:s, s:s, s:s*}", "phase", claim_phase_name((ClaimPhase)claim->phase),
+                     "volume", claim_volume_name(claim), "class", claim_class(claim),
+                     "selectedNode", object_annotation(object, ANNOTATION_SELECTED_NODE));
 }
 
-static void
-stage_add_volume(json_t *row, const Object *object)
+static json_t *
+stage_volume(const Object *object)
 {
     const Volume *volume = VOLUME_CONST(object);
     const ObjectKey *claim = volume->claim_ref.claim;
 
-    json_object_set_new(row, "phase", json_string(volume_phase_name((VolumePhase)volume->phase)));
-    json_object_set_new(row, "claim", json_string(claim != NULL ? claim->text : ""));
-    json_object_set_new(row, "class", json_string(volume_class(volume)));
+    return json_pack("{s:s, s:s, s:s}", "phase", volume_phase_name((VolumePhase)volume->phase),
+                     "claim", claim != NULL ? claim->text : "", "class", volume_class(volume));
 }
 
-static void
-add_attachment(json_t *row, const Object *object)
+static json_t *
+stage_attachment(const Object *object)
 {
     const Attachment *attachment = (const Attachment *)object;
 
-    json_object_set_new(row, "node", json_string(attachment->node_name));
-    json_object_set_new(
-        row, "volume", json_string(attachment->volume_name != NULL ? attachment->volume_name : ""));
-    json_object_set_new(row, "isAttached", json_boolean(attachment->attached));
-    json_object_set_new(row, "hasError",
-                        json_boolean(attachment->attach_error.message != NULL ||
-                                     attachment->detach_error.message != NULL));
+    return json_pack("{s:s*, s:s, s:b, s:b}", "node", attachment->node_name, "volume",
+                     attachment->volume_name != NULL ? attachment->volume_name : "", "isAttached",
+                     attachment->attached, "hasError",
+                     attachment->attach_error.message != NULL ||
+                         attachment->detach_error.message != NULL);
 }
 
-static void
-stage_add_node(json_t *row, const Object *object)
+static json_t *
+stage_node(const Object *object)
 {
     const Node *node = (const Node *)object;
     const char *zone = object_label(object, "topology.kubernetes.io/zone");
 
-    json_object_set_new(row, "isReady", json_boolean(node->ready.status == CONDITION_TRUE));
-    json_object_set_new(row, "isCordoned", json_boolean(node->unschedulable));
-    json_object_set_new(row, "zone", json_string(zone != NULL ? zone : ""));
+    return json_pack("{s:b, s:b, s:s}", "isReady", node->ready.status == CONDITION_TRUE,
+                     "isCordoned", node->unschedulable, "zone", zone != NULL ? zone : "");
 }
 
-static void
-add_replicas(json_t *row, int32_t wanted, int32_t ready)
-{
-    json_object_set_new(row, "replicas", json_integer(wanted));
-    json_object_set_new(row, "ready", json_integer(ready));
-}
-
-static void
-add_stateful_set(json_t *row, const Object *object)
+static json_t *
+stage_stateful_set(const Object *object)
 {
     const StatefulSet *set = (const StatefulSet *)object;
 
-    add_replicas(row, set->replicas, set->ready_replicas);
+    return json_pack("{s:i, s:i}", "replicas", set->replicas, "ready", set->ready_replicas);
 }
 
-static void
-add_deployment(json_t *row, const Object *object)
+static json_t *
+stage_deployment(const Object *object)
 {
     const Deployment *deployment = (const Deployment *)object;
 
-    add_replicas(row, deployment->replicas, deployment->ready_replicas);
+    return json_pack("{s:i, s:i}", "replicas", deployment->replicas, "ready",
+                     deployment->ready_replicas);
 }
 
+/* clang-format off */
 static const struct {
-    const char *word; /* as in "pod/web-0" */
-    void (*add)(json_t *row, const Object *object);
+    const char *word;                       /* as in "pod/web-0" */
+    json_t *(*describe)(const Object *object); /* Returns: (owned) */
 } drawn[N_KINDS] = {
-    [KIND_POD] = {"pod",         stage_add_pod   },
-    [KIND_CLAIM] = {"pvc",         stage_add_claim },
-    [KIND_VOLUME] = {"pv",          stage_add_volume},
-    [KIND_ATTACHMENT] = {"va",          add_attachment  },
-    [KIND_NODE] = {"node",        stage_add_node  },
-    [KIND_STATEFUL_SET] = {"statefulset", add_stateful_set},
-    [KIND_DEPLOYMENT] = {"deployment",  add_deployment  },
+    [KIND_POD]          = {"pod",         stage_pod         },
+    [KIND_CLAIM]        = {"pvc",         stage_claim       },
+    [KIND_VOLUME]       = {"pv",          stage_volume      },
+    [KIND_ATTACHMENT]   = {"va",          stage_attachment  },
+    [KIND_NODE]         = {"node",        stage_node        },
+    [KIND_STATEFUL_SET] = {"statefulset", stage_stateful_set},
+    [KIND_DEPLOYMENT]   = {"deployment",  stage_deployment  },
 };
+/* clang-format on */
 
 /* Returns: (owned) */
 static json_t *
@@ -155,7 +141,7 @@ row_of(const ServeStage *self, const ObjectKey *key)
     if (object_is_deleted(object))
         json_object_set_new(row, "isDeleting", json_true());
     json_object_set_new(row, "created", json_integer(object->created_at));
-    drawn[key->kind].add(row, object);
+    json_object_update_new(row, drawn[key->kind].describe(object));
     return row;
 }
 
@@ -176,7 +162,7 @@ note_change(ServeStage *self, const ObjectKey *key, gboolean is_gone)
 {
     GList *link = g_hash_table_lookup(self->find, key);
 
-    if (drawn[key->kind].add == NULL)
+    if (drawn[key->kind].describe == NULL)
         return;
     if (link == NULL) {
         StageMark *fresh = g_new0(StageMark, 1);

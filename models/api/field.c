@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "fields.h"
+#include "map-json.h"
 
 static void
 string_parse(ApiParser *parser, const json_t *value, void *field)
@@ -404,6 +405,32 @@ const FieldType field_micro_time = {
     .print = micro_time_print,
 };
 
+StringMap *
+map_from_json(Strings *strings, const json_t *object)
+{
+    g_autoptr(GArray) pairs = g_array_new(FALSE, FALSE, sizeof(StringPair));
+    const char *key;
+    json_t *value;
+
+    json_object_foreach((json_t *)object, key, value) {
+        StringPair pair = {strings_intern(strings, key),
+                           strings_intern(strings, json_string_value(value))};
+        if (pair.value != NULL)
+            g_array_append_val(pairs, pair);
+    }
+    return string_map_new((const StringPair *)(const void *)pairs->data, pairs->len);
+}
+
+json_t *
+map_to_json(const StringMap *map)
+{
+    json_t *object = json_object();
+
+    for (unsigned i = 0; map != NULL && i < map->n_pairs; i++)
+        json_object_set_new(object, map->pairs[i].key, json_string(map->pairs[i].value));
+    return object;
+}
+
 static StringMap *
 string_map_read(ApiParser *parser, const json_t *value)
 {
@@ -441,12 +468,7 @@ field_string_map_to_json(const void *field)
 {
     const StringMap *map = *(StringMap *const *)field;
 
-    if (map == NULL)
-        return NULL;
-    json_t *object = json_object();
-    for (unsigned i = 0; i < map->n_pairs; i++)
-        json_object_set_new(object, map->pairs[i].key, json_string(map->pairs[i].value));
-    return object;
+    return map == NULL ? NULL : map_to_json(map);
 }
 
 const FieldType field_string_map = {

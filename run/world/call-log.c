@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "models/api/map-json.h"
 #include "run/files/columns.h"
 #include "run/files/input.h"
 
@@ -72,16 +73,6 @@ static const struct {
 G_STATIC_ASSERT(sizeof(CsiPluginCapabilities) == sizeof(int) && sizeof(gboolean) == sizeof(int));
 
 static json_t *
-map_json(const StringMap *map)
-{
-    json_t *object = json_object();
-
-    for (unsigned i = 0; i < map->n_pairs; i++)
-        json_object_set_new(object, map->pairs[i].key, json_string(map->pairs[i].value));
-    return object;
-}
-
-static json_t *
 entries_json(const CsiResponse *response)
 {
     json_t *array = json_array();
@@ -120,9 +111,9 @@ answer_json(const CsiResponse *response)
             json_object_set_new(object, name, json_integer(*(const int *)at));
     }
     if (response->publish_context != NULL)
-        json_object_set_new(object, "publishContext", map_json(response->publish_context));
+        json_object_set_new(object, "publishContext", map_to_json(response->publish_context));
     if (response->volume_context != NULL)
-        json_object_set_new(object, "volumeContext", map_json(response->volume_context));
+        json_object_set_new(object, "volumeContext", map_to_json(response->volume_context));
     if (response->n_entries > 0)
         json_object_set_new(object, "entries", entries_json(response));
     return object;
@@ -451,12 +442,6 @@ call_log_read(const char *path, json_t **head, GError **error)
 
 /* ---- What the calls lead to ---- */
 
-static int
-call_log_compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Adds the result of the calls of method @adds and removes that of @removes, in order; only calls
  * with OK count. */
 static GPtrArray *
@@ -482,7 +467,7 @@ fold(const CallLog *self, char *(*adds)(const CallRow *row), char *(*removes)(co
     for (unsigned i = 0; i < order->len; i++)
         if (g_hash_table_lookup(at, order->pdata[i]) == order->pdata[i])
             g_ptr_array_add(left, g_strdup(order->pdata[i]));
-    g_ptr_array_sort(left, call_log_compare_texts);
+    g_ptr_array_sort(left, strings_compare);
     return left;
 }
 
@@ -541,22 +526,6 @@ typedef struct {
     const CallRow *row; /* Returns: NULL: no call fits */
     SimEventId end;
 } ReplayCall;
-
-static StringMap *
-read_map(Strings *strings, const json_t *object)
-{
-    StringMap *map = NULL;
-    const char *key;
-    json_t *value;
-
-    json_object_foreach((json_t *)object, key, value) {
-        StringMap *larger = string_map_with(map, strings_intern(strings, key),
-                                            strings_intern(strings, json_string_value(value)));
-        string_map_unref(map);
-        map = larger;
-    }
-    return map;
-}
 
 static StringList *
 read_nodes(Strings *strings, const json_t *array)
@@ -627,9 +596,9 @@ replay_end(Sim *sim, void *data)
     }
     const json_t *answer = call->row->answer;
     g_autoptr(StringMap) publish =
-        read_map(driver->strings, json_object_get(answer, "publishContext"));
+        map_from_json(driver->strings, json_object_get(answer, "publishContext"));
     g_autoptr(StringMap) volume =
-        read_map(driver->strings, json_object_get(answer, "volumeContext"));
+        map_from_json(driver->strings, json_object_get(answer, "volumeContext"));
     g_autoptr(GArray) entries = g_array_new(FALSE, FALSE, sizeof(CsiEntry));
     response = (CsiResponse){
         .code = call->row->code, .publish_context = publish, .volume_context = volume};

@@ -6,6 +6,7 @@
  * = 0 is a cluster that has been running. */
 
 #include "models/api/fields.h"
+#include "models/api/map-json.h"
 #include "models/api/quota/quota.h"
 #include "models/external-snapshotter/external-snapshotter.h"
 #include "models/kubelet/kubelet.h"
@@ -85,21 +86,6 @@ world_find(const Run *self, ObjectKind kind, const char *namespace, const char *
 }
 
 /* ---- Drivers ---- */
-
-static StringMap *
-map_from_json(Run *self, const json_t *object)
-{
-    g_autoptr(GArray) pairs = g_array_new(FALSE, FALSE, sizeof(StringPair));
-    const char *key;
-    json_t *value;
-
-    json_object_foreach((json_t *)object, key, value) {
-        StringPair pair = {strings_intern(run_strings(self), key),
-                           strings_intern(run_strings(self), json_string_value(value))};
-        g_array_append_val(pairs, pair);
-    }
-    return string_map_new((const StringPair *)pairs->data, pairs->len);
-}
 
 CsiModelledOptions
 world_driver_options(Run *self, const CsiModelledOptions *options)
@@ -221,7 +207,7 @@ add_workloads(Run *self, const ScenarioDriver *driver, unsigned number)
         *workload = (DriverWorkload){.kind = given->kind,
                                      .name = strings_intern(strings, given->name),
                                      .namespace = strings_intern(strings, given->namespace),
-                                     .labels = map_from_json(self, given->labels),
+                                     .labels = map_from_json(strings, given->labels),
                                      .has_registrar = given->has_registrar,
                                      .has_driver = given->has_driver,
                                      .sidecars = given->sidecars,
@@ -249,8 +235,9 @@ add_driver(Run *self, const ScenarioDriver *driver)
     NodePluginOptions plugin = driver->node_plugin;
     ProcessSettings settings = {self, driver->sidecars, driver->absent_sidecars};
     g_ptr_array_add(self->drivers, base);
-    plugin.node_selector =
-        driver->node_selector == NULL ? NULL : map_from_json(self, driver->node_selector);
+    plugin.node_selector = driver->node_selector == NULL
+                               ? NULL
+                               : map_from_json(run_strings(self), driver->node_selector);
     cluster_add_driver(self->cluster, base, driver->name, &plugin, process_settings, &settings);
     string_map_unref(plugin.node_selector);
     add_workloads(self, driver, cluster_n_drivers(self->cluster) - 1);

@@ -7,19 +7,10 @@
 
 #include <jansson.h>
 
+#include "models/api/map-json.h"
 #include "records.h"
 
 /* ---- To JSON ---- */
-
-static json_t *
-map_json(const StringMap *map)
-{
-    json_t *object = json_object();
-
-    for (unsigned i = 0; map != NULL && i < map->n_pairs; i++)
-        json_object_set_new(object, map->pairs[i].key, json_string(map->pairs[i].value));
-    return object;
-}
 
 static json_t *
 maps_json(StringMap *const *maps, unsigned n)
@@ -27,7 +18,7 @@ maps_json(StringMap *const *maps, unsigned n)
     json_t *array = json_array();
 
     for (unsigned i = 0; i < n; i++)
-        json_array_append_new(array, map_json(maps[i]));
+        json_array_append_new(array, map_to_json(maps[i]));
     return array;
 }
 
@@ -79,9 +70,9 @@ volume_json(const CsiModelledDriver *self, const BackendVolume *volume, int64_t 
     json_object_update_new(
         record, json_pack("{s:I,s:i,s:i,s:o,s:o,s:i,s:s*,s:o,s:o}", "sequence",
                           (json_int_t)volume->sequence, "modes", volume->modes, "types",
-                          volume->types, "parameters", map_json(volume->parameters), "mutable",
-                          map_json(volume->mutable_parameters), "sourceKind", volume->source_kind,
-                          "source", volume->source_id, "topologies",
+                          volume->types, "parameters", map_to_json(volume->parameters), "mutable",
+                          map_to_json(volume->mutable_parameters), "sourceKind",
+                          volume->source_kind, "source", volume->source_id, "topologies",
                           maps_json(volume->topologies, volume->n_topologies), "places", places));
     return record;
 }
@@ -172,23 +163,6 @@ truth_of(const json_t *record, const char *key)
     return json_is_true(json_object_get(record, key));
 }
 
-/* Returns: (owned) */
-static StringMap *
-map_of(const RecordsReader *self, json_t *object)
-{
-    g_autoptr(GArray) pairs = g_array_new(FALSE, FALSE, sizeof(StringPair));
-    const char *key;
-    json_t *value;
-
-    json_object_foreach(object, key, value) {
-        StringPair pair = {strings_intern(self->driver->base.strings, key),
-                           strings_intern(self->driver->base.strings, json_string_value(value))};
-        if (pair.value != NULL)
-            g_array_append_val(pairs, pair);
-    }
-    return string_map_new((const StringPair *)(void *)pairs->data, pairs->len);
-}
-
 /* Returns: (owned): @n maps */
 static StringMap **
 maps_of(const RecordsReader *self, const json_t *array, unsigned *n)
@@ -197,7 +171,7 @@ maps_of(const RecordsReader *self, const json_t *array, unsigned *n)
     StringMap **maps = *n == 0 ? NULL : g_new0(StringMap *, *n);
 
     for (unsigned i = 0; i < *n; i++)
-        maps[i] = map_of(self, json_array_get(array, i));
+        maps[i] = map_from_json(self->driver->base.strings, json_array_get(array, i));
     return maps;
 }
 
@@ -271,8 +245,10 @@ remember_volume(const RecordsReader *self, const json_t *record, const char *id)
     volume->capacity_bytes = records_number_of(record, "bytes");
     volume->modes = (uint32_t)records_number_of(record, "modes");
     volume->types = (uint32_t)records_number_of(record, "types");
-    volume->parameters = map_of(self, json_object_get(record, "parameters"));
-    volume->mutable_parameters = map_of(self, json_object_get(record, "mutable"));
+    volume->parameters =
+        map_from_json(self->driver->base.strings, json_object_get(record, "parameters"));
+    volume->mutable_parameters =
+        map_from_json(self->driver->base.strings, json_object_get(record, "mutable"));
     volume->source_kind =
         (CsiSourceKind)CLAMP(records_number_of(record, "sourceKind"), 0, CSI_SOURCE_VOLUME);
     volume->source_id = records_text_of(self, record, "source");

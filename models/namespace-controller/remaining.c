@@ -67,12 +67,6 @@ remaining_is_empty(const Remaining *self)
     return self->faults->len == 0;
 }
 
-static int
-remaining_compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* "persistentvolumeclaims. has 1 resource instances": resource, a dot, and the API group. (owned)
  */
 static char *
@@ -88,7 +82,7 @@ join_sorted(GPtrArray *texts)
 {
     char *joined;
 
-    g_ptr_array_sort(texts, remaining_compare_texts);
+    g_ptr_array_sort(texts, strings_compare);
     g_ptr_array_add(texts, NULL);
     joined = g_strjoinv(", ", (char **)texts->pdata);
     g_ptr_array_unref(texts);

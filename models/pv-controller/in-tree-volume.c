@@ -98,12 +98,6 @@ parameter(const StorageClass *class, const char *name)
 
 /* ---- The zone: SelectZonesForVolume() in cloud-provider/volume/helpers/zones.go ---- */
 
-static int
-in_tree_volume_compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static void
 add_once(GPtrArray *zones, const char *zone)
 {
@@ -217,7 +211,7 @@ in_tree_choose_place(const InTreeQuery *query, InTreePlace *place)
     }
     if (zones->len == 0)
         return NULL;
-    qsort(zones->pdata, zones->len, sizeof(void *), in_tree_volume_compare_texts);
+    qsort(zones->pdata, zones->len, sizeof(void *), strings_compare);
     place->zone = zones->pdata[volume_turn(object_name(&query->claim->meta), zones->len)];
     place->region = region_of(query, place->zone);
     return NULL;

@@ -3,11 +3,7 @@
 
 #include <string.h>
 
-static int
-list_compare_names(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
+#include "sim/strings.h"
 
 GPtrArray *
 list_files(const char *folder, const char *suffix, GError **error)
@@ -21,6 +17,6 @@ list_files(const char *folder, const char *suffix, GError **error)
     while ((name = g_dir_read_name(files)) != NULL)
         if (g_str_has_suffix(name, suffix))
             g_ptr_array_add(names, g_strndup(name, strlen(name) - strlen(suffix)));
-    g_ptr_array_sort(names, list_compare_names);
+    g_ptr_array_sort(names, strings_compare);
     return g_steal_pointer(&names);
 }

@@ -203,12 +203,6 @@ learn(Anonymizer *self, const char *word, gsize length)
         g_hash_table_insert(self->words, g_steal_pointer(&copy), NULL);
 }
 
-static int
-compare_words(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* In the order of the words. */
 static void
 number_words(Anonymizer *self)
@@ -219,7 +213,7 @@ number_words(Anonymizer *self)
 
     for (unsigned n = n_words; n >= 10000; n /= 10)
         digits++;
-    qsort(sorted, n_words, sizeof *sorted, compare_words);
+    qsort(sorted, n_words, sizeof *sorted, strings_compare);
     for (unsigned i = 0; i < n_words; i++)
         g_hash_table_insert(self->words, g_strdup(sorted[i]), g_strdup_printf("w%0*u", digits, i));
     self->is_numbered = TRUE;

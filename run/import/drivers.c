@@ -101,12 +101,6 @@ drivers_add_class(GHashTable *names, const json_t *class, ImportReport *report)
                             dump_meta(class, "name"));
 }
 
-static int
-drivers_compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Returns: (owned): of const char *, sorted */
 static GPtrArray *
 find_names(const Dump *dump, ImportReport *report)
@@ -133,7 +127,7 @@ find_names(const Dump *dump, ImportReport *report)
     g_hash_table_iter_init(&iter, names); /* sorted below */
     while (g_hash_table_iter_next(&iter, &name, NULL))
         g_ptr_array_add(sorted, name);
-    g_ptr_array_sort(sorted, drivers_compare_names);
+    g_ptr_array_sort(sorted, strings_compare);
     return sorted;
 }
 

@@ -558,12 +558,6 @@ may_have_objects(const char *name)
     return FALSE;
 }
 
-static int
-dump_compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Links are not followed: a folder may lead to itself. */
 static gboolean
 list_files(const char *folder, GPtrArray *paths, GError **error)
@@ -593,7 +587,7 @@ read_folder(Dump *dump, const char *folder, ImportReport *report, GError **error
 
     if (!list_files(folder, paths, error))
         return FALSE;
-    g_ptr_array_sort(paths, dump_compare_texts);
+    g_ptr_array_sort(paths, strings_compare);
     for (unsigned i = 0; i < paths->len; i++) {
         GError *fault = NULL;
         if (read_into(dump, paths->pdata[i], TRUE, report, &fault))

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "describe.h"
+#include "sim/strings.h"
 
 /* Capacity and access modes stay empty until the claim has a volume. @is_whole: FALSE for a
  * template within a pod */
@@ -70,12 +71,6 @@ add_users(const Description *self, json_t *claim, GPtrArray *names)
     }
 }
 
-static int
-describe_storage_compare_names(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 void
 describe_claim(Description *self, json_t *claim)
 {
@@ -83,7 +78,7 @@ describe_claim(Description *self, json_t *claim)
 
     describe_claim_spec(self, claim, TRUE);
     add_users(self, claim, users);
-    g_ptr_array_sort(users, describe_storage_compare_names);
+    g_ptr_array_sort(users, strings_compare);
     put(self, 0, "Used By:\t");
     if (users->len == 0)
         put(self, 0, "<none>\n");

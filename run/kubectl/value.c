@@ -53,12 +53,6 @@ value_length(json_t *object, const char *path)
     return json_is_array(value) ? json_array_size(value) : json_object_size(value);
 }
 
-static int
-value_compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 char **
 value_keys(json_t *map)
 {
@@ -68,7 +62,7 @@ value_keys(json_t *map)
 
     json_object_foreach(map, key, value)
         g_ptr_array_add(keys, g_strdup(key));
-    g_ptr_array_sort(keys, value_compare_texts);
+    g_ptr_array_sort(keys, strings_compare);
     g_ptr_array_add(keys, NULL);
     return (char **)g_ptr_array_free(keys, FALSE);
 }

@@ -14,12 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static int
-validation_compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* The paths on this machine of the mounts that the calls led to, sorted. */
 static GPtrArray *
 believed_paths(const CallLog *log, LoopBackend *backend)
@@ -31,7 +25,7 @@ believed_paths(const CallLog *log, LoopBackend *backend)
         g_auto(GStrv) parts = g_strsplit(mounts->pdata[i], " ", 2);
         g_ptr_array_add(paths, loop_backend_node_path(backend, parts[0], parts[1]));
     }
-    g_ptr_array_sort(paths, validation_compare_texts);
+    g_ptr_array_sort(paths, strings_compare);
     return paths;
 }
 
@@ -46,7 +40,7 @@ real_paths(const char *below)
         if (g_str_has_prefix(mount->target, below))
             g_ptr_array_add(paths, g_strdup(mount->target));
     }
-    g_ptr_array_sort(paths, validation_compare_texts);
+    g_ptr_array_sort(paths, strings_compare);
     return paths;
 }
 
@@ -67,7 +61,7 @@ bound_volumes(const char *below)
             id[strlen(id) - strlen(".img")] = '\0';
         g_ptr_array_add(ids, id);
     }
-    g_ptr_array_sort(ids, validation_compare_texts);
+    g_ptr_array_sort(ids, strings_compare);
     return ids;
 }
 

@@ -357,12 +357,6 @@ snapshot_compare(json_t *before, json_t *after)
     return changes;
 }
 
-static int
-snapshot_compare_names(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Returns: (owned): the names of both maps, sorted */
 static GPtrArray *
 member_names(json_t *a, json_t *b)
@@ -376,7 +370,7 @@ member_names(json_t *a, json_t *b)
     json_object_foreach(b, name, value)
         if (json_object_get(a, name) == NULL)
             g_ptr_array_add(names, (char *)name);
-    g_ptr_array_sort(names, snapshot_compare_names);
+    g_ptr_array_sort(names, strings_compare);
     return names;
 }
 

@@ -150,12 +150,6 @@ loader_read_file(Loader *self, const char *name)
     return loader_read_path(self, path);
 }
 
-static int
-loader_compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Returns: (owned): a hint at the profile that @name may mean; else, where profiles are */
 static char *
 profile_hint(const Loader *self, const char *name)
@@ -168,7 +162,7 @@ profile_hint(const Loader *self, const char *name)
     while (folder != NULL && (file = g_dir_read_name(folder)) != NULL)
         if (g_str_has_suffix(file, ".yaml"))
             g_ptr_array_add(names, g_strndup(file, strlen(file) - strlen(".yaml")));
-    g_ptr_array_sort(names, loader_compare_names);
+    g_ptr_array_sort(names, strings_compare);
     char *nearest = schema_nearest(name, (const char *const *)names->pdata, names->len);
     return nearest != NULL
                ? nearest

@@ -427,12 +427,6 @@ narrator_seen(const Narrator *self, unsigned i)
                                           narrator_is_told(entry, NARRATOR_OPERATOR)};
 }
 
-static int
-compare_ids(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 GPtrArray *
 narrator_rules(const Narrator *self)
 {
@@ -445,7 +439,7 @@ narrator_rules(const Narrator *self)
         if (entry->rule != NULL && g_hash_table_add(known, (char *)entry->rule))
             g_ptr_array_add(rules, (char *)entry->rule);
     }
-    g_ptr_array_sort(rules, compare_ids);
+    g_ptr_array_sort(rules, strings_compare);
     return rules;
 }
 

@@ -627,12 +627,6 @@ offer_arguments(const Stepper *self,
         offer_words_to_break(candidates);
 }
 
-static int
-compare_words(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 char **
 stepper_complete(const Stepper *self, const char *line, unsigned start, unsigned end)
 {
@@ -647,7 +641,7 @@ stepper_complete(const Stepper *self, const char *line, unsigned start, unsigned
             offer(&candidates, commands[i].name);
     else if (command != NULL)
         offer_arguments(self, &candidates, command, before);
-    g_ptr_array_sort(candidates.found, compare_words);
+    g_ptr_array_sort(candidates.found, strings_compare);
     g_ptr_array_add(candidates.found, NULL);
     return (char **)g_ptr_array_free(candidates.found, FALSE);
 }

@@ -17,12 +17,6 @@ alloc_once(void *place, size_t size)
     return *(void **)place = g_malloc0(size);
 }
 
-static int
-suite_provisioner_topology_compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* A set is compared as one. */
 static json_t *
 sorted_segments(const json_t *list)
@@ -34,7 +28,7 @@ sorted_segments(const json_t *list)
 
     json_array_foreach(list, i, item)
         g_ptr_array_add(texts, case_json_text(item));
-    g_ptr_array_sort(texts, suite_provisioner_topology_compare_texts);
+    g_ptr_array_sort(texts, strings_compare);
     for (unsigned k = 0; k < texts->len; k++)
         json_array_append_new(sorted, json_string(texts->pdata[k]));
     return sorted;

@@ -7,12 +7,6 @@
 #include "models/api/fields.h"
 #include "tests/conformance/compare.h"
 
-static int
-by_text(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static char *trace_set_text(const json_t *value);
 
 static void
@@ -24,7 +18,7 @@ append_set(GString *text, const json_t *list)
 
     json_array_foreach(list, i, item)
         g_ptr_array_add(items, trace_set_text(item));
-    g_ptr_array_sort(items, by_text);
+    g_ptr_array_sort(items, strings_compare);
     for (unsigned k = 0; k < items->len; k++)
         g_string_append_printf(text, "%s%s", k == 0 ? "" : ",", (const char *)items->pdata[k]);
 }
@@ -38,7 +32,7 @@ append_members(GString *text, const json_t *object)
 
     json_object_foreach((json_t *)object, name, value)
         g_ptr_array_add(names, (void *)name);
-    g_ptr_array_sort(names, by_text);
+    g_ptr_array_sort(names, strings_compare);
     for (unsigned i = 0; i < names->len; i++) {
         g_autofree char *member = trace_set_text(json_object_get(object, names->pdata[i]));
         g_string_append_printf(text, "%s%s:%s", i == 0 ? "" : ",", (const char *)names->pdata[i],

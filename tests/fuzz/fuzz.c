@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "sim/strings.h"
 
 typedef struct {
     const char *name;
@@ -145,12 +146,6 @@ copy(const char *from, const char *to)
     fuzz_write(to, text, length);
 }
 
-static int
-fuzz_compare_names(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Returns: (owned): names in @folder, sorted; empty: there is no such folder */
 static GPtrArray *
 names_in(const char *folder)
@@ -161,7 +156,7 @@ names_in(const char *folder)
 
     while (dir != NULL && (name = g_dir_read_name(dir)) != NULL)
         g_ptr_array_add(names, g_strdup(name));
-    g_ptr_array_sort(names, fuzz_compare_names);
+    g_ptr_array_sort(names, strings_compare);
     return names;
 }
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "sim/strings.h"
+
 typedef struct {
     GArray *instants; /* of double */
     gboolean is_sorted;
@@ -53,12 +55,6 @@ curves_add(Curves *self, const char *name, double at)
     curve->is_sorted = FALSE;
 }
 
-static int
-by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 GPtrArray *
 curves_names(const Curves *self)
 {
@@ -69,7 +65,7 @@ curves_names(const Curves *self)
     g_hash_table_iter_init(&iter, self->by_name);
     while (g_hash_table_iter_next(&iter, &name, NULL))
         g_ptr_array_add(names, name);
-    g_ptr_array_sort(names, by_text);
+    g_ptr_array_sort(names, strings_compare);
     return names;
 }
 

@@ -111,25 +111,19 @@ passes(Asked *asked)
     return passes_alone(asked);
 }
 
-static gint
-plain_filter_compare_texts(gconstpointer a, gconstpointer b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* SCH-90: equal reasons counted, sorted as text. (owned) */
 static char *
 count_reasons(GPtrArray *reasons)
 {
     g_autoptr(GPtrArray) items = g_ptr_array_new_with_free_func(g_free);
 
-    g_ptr_array_sort(reasons, plain_filter_compare_texts);
+    g_ptr_array_sort(reasons, strings_compare);
     for (unsigned i = 0, n; i < reasons->len; i += n) {
         for (n = 1; i + n < reasons->len && g_str_equal(reasons->pdata[i], reasons->pdata[i + n]);)
             n++;
         g_ptr_array_add(items, g_strdup_printf("%u %s", n, (const char *)reasons->pdata[i]));
     }
-    g_ptr_array_sort(items, plain_filter_compare_texts);
+    g_ptr_array_sort(items, strings_compare);
     g_ptr_array_add(items, NULL);
     return g_strjoinv(", ", (char **)items->pdata);
 }

@@ -45,17 +45,11 @@ choices_of(Cycle *cycle, const Pod *pod)
     return g_string_free(text, FALSE);
 }
 
-static gint
-random_clusters_compare_names(gconstpointer a, gconstpointer b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* (owned): sorted */
 static char *
 join_names(GPtrArray *names)
 {
-    g_ptr_array_sort(names, random_clusters_compare_names);
+    g_ptr_array_sort(names, strings_compare);
     g_ptr_array_add(names, NULL);
     return g_strjoinv(" ", (char **)names->pdata);
 }

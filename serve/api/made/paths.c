@@ -68,12 +68,6 @@ answer_metrics(ServeApi *self, Exchange *exchange)
 
 /* ---- Documents ---- */
 
-static int
-paths_compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* "/": all paths, in order. */
 static void
 answer_paths(ServeApi *self, Exchange *exchange)
@@ -115,7 +109,7 @@ answer_paths(ServeApi *self, Exchange *exchange)
             g_ptr_array_add(paths, g_strdup_printf("/apis/%s", json_string_value(json_object_get(
                                                                    version, "groupVersion"))));
     }
-    g_ptr_array_sort(paths, paths_compare_texts);
+    g_ptr_array_sort(paths, strings_compare);
     for (i = 0; i < paths->len; i++)
         json_array_append_new(list, json_string(paths->pdata[i]));
     exchange_answer_json(exchange, 200, json_pack("{s:o}", "paths", list));

@@ -311,12 +311,6 @@ copies_name_their_own(void **state)
     }
 }
 
-static int
-run_compare_names(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* The ready scenarios by name, sorted: to add one takes just a file. */
 static GPtrArray *
 scenario_names(void)
@@ -330,7 +324,7 @@ scenario_names(void)
     while ((file = g_dir_read_name(files)) != NULL)
         if (g_str_has_suffix(file, ".yaml"))
             g_ptr_array_add(names, g_strndup(file, strlen(file) - strlen(".yaml")));
-    g_ptr_array_sort(names, run_compare_names);
+    g_ptr_array_sort(names, strings_compare);
     return names;
 }
 

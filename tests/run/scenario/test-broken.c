@@ -50,12 +50,6 @@ says_what_is_wrong(void **state)
     assert_string_equal(text, expected);
 }
 
-static int
-name_compare(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Messages name the file as it was given, so all are loaded from their folder. */
 static GPtrArray *
 broken_files(void)
@@ -71,7 +65,7 @@ broken_files(void)
     while ((name = g_dir_read_name(dir)) != NULL)
         if (!g_str_has_suffix(name, ".expected"))
             g_ptr_array_add(files, g_strdup(name));
-    g_ptr_array_sort(files, name_compare);
+    g_ptr_array_sort(files, strings_compare);
     return files;
 }
 

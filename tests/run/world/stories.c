@@ -609,12 +609,6 @@ stories_begin(Stories *self)
 
 /* ---- Tables ---- */
 
-static int
-stories_compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Joins the stories (of GString by name) of objects with one plain name, sorted. */
 static GHashTable *
 join(Stories *self, GHashTable *by_name)
@@ -640,7 +634,7 @@ join(Stories *self, GHashTable *by_name)
     while (g_hash_table_iter_next(&i, &name, &value)) {
         GPtrArray *group = value;
         GString *text = g_string_new(NULL);
-        g_ptr_array_sort(group, stories_compare_texts);
+        g_ptr_array_sort(group, strings_compare);
         for (unsigned k = 0; k < group->len; k++)
             g_string_append_printf(text, "%s%s", k == 0 ? "" : "    --\n", (char *)group->pdata[k]);
         g_hash_table_insert(result, g_strdup(name), g_string_free(text, FALSE));

@@ -281,12 +281,6 @@ run_of(const HistoriesCase *row, gboolean has_revisions, Scenario **scenario)
     return run;
 }
 
-static int
-histories_compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* The pods that the run made. Returns: (owned): as in Case.made */
 static char *
 made_pods(const Run *run)
@@ -302,7 +296,7 @@ made_pods(const Run *run)
         g_ptr_array_add(names,
                         g_strndup(name, g_str_has_prefix(name, "db-") ? 4 : strcspn(name, "-")));
     }
-    g_ptr_array_sort(names, histories_compare_texts);
+    g_ptr_array_sort(names, strings_compare);
     g_ptr_array_add(names, NULL);
     return g_strjoinv(" ", (char **)names->pdata);
 }

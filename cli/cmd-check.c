@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* kvolsim check: reads scenarios and sweeps without running them and prints what is wrong: as
- * lines, JSON, GitHub annotations or SARIF. All formats print the same findings. A sweep is checked
- * with the scenario of every point. The last scenario is not freed, because that takes a third of
- * the time of the check; under a leak checker it is. */
+/* kvolsim check: reads scenarios and sweeps without running them and prints the faults: as lines,
+ * JSON, GitHub annotations or SARIF. All formats print the same findings. A sweep is checked with
+ * the scenario of every point. The last scenario is not freed, because that takes a third of the
+ * time of the check; under a leak checker it is. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* kvolsim run: executes a scenario, with replications, and prints or writes its results. Files go
- * into a folder that takes its name when all are written. The log of causes is kept unless --no-
- * attribution is given; metrics are measured only if files are written, as they go nowhere else.
- * The status tells whether expectations and slos are met. */
+ * into a folder that takes its name when all are written. The log of causes is kept unless
+ * --no-attribution is given; metrics are measured only if files are written, as they go nowhere
+ * else. The status tells whether expectations and slos are met. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What all commands share: the process (streams, signals, memory, locale, folders of data),
+/* Parts of all commands: the process (streams, signals, memory, locale, folders of data),
  * arguments, and files. A closed standard stream is replaced, or the next file opened would take
  * its number. A pipe becomes a file, since commands read a scenario as often as they please. The
  * end of the process checks that stdout was written, because a script may read only the status.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A folder of results: written under a partial name, with a lock, and renamed or moved in place at
  * the end, so that a reader never sees half of a run. Results of an earlier run are removed first,
- * since they would pass for results of this one; other files stay. What a killed run left is
+ * since they would pass for results of this one; other files stay. The remains of a killed run are
  * removed if its lock is free. */
 #include "out-folder.h"
 

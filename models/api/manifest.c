@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From a manifest to an object and back: kind and version, name and namespace, metadata, and then
  * the kind's own table. Faults are collected with their place and all of them are told, not only
- * the first. The object keeps the manifest, so printing gives back what no model reads.
+ * the first. The object keeps the manifest, so printing gives back members that no model reads.
  *
  * A kind without a model becomes a document with typed metadata (KIND_OTHER). A version that the
  * release does not serve is a fault, unless the object was stored already: any API server converts

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Label selectors: matchLabels and matchExpressions in one list of requirements, all of which have
- * to hold. A selector that is absent matches nothing, an empty one everything. If the requirements
- * still mean what the manifest says, its way of writing them is printed. */
+ * to hold. A selector that is absent matches nothing, an empty one everything. Requirements that
+ * still mean the same as the manifest are printed as the manifest writes them. */
 #include "selector-private.h"
 
 #include <string.h>

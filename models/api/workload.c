@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What kinds that own pods share: templates, selectors, replicas, IntOrPercent and conditions,
- * found by offsets in the kind's WorkloadClass. Templates are compared without the label pod-
- * template-hash, as Deployments do. The hash of a template is made of its printed form, so equal
- * templates have equal hashes in every run. */
+/* Members of all kinds that own pods: templates, selectors, replicas, IntOrPercent and conditions,
+ * found by offsets in the kind's WorkloadClass. Templates are compared without the label
+ * pod-template-hash, as Deployments do. The hash of a template is made of its printed form, so
+ * equal templates have equal hashes in every run. */
 #include "models/api/workloads/workload-private.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Attach and detach: operations that run beside the passes, and what they leave in actual state
+/* Attach and detach: operations that run beside the passes, and their results in actual state
  * (ADC-56 to ADC-65). An attach creates the VolumeAttachment and looks at it in the cache, with
  * growing pauses, until it is attached, has an error or two minutes are over; a detach deletes it
  * and waits in the same way. A rule table judges each look. After a failure the pair is uncertain:

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Desired state, from pods, nodes, claims and drivers (ADC-30 to ADC-37), and actual state as it is
  * at the start. A pod wants its volumes on its node until it has ended, or is being deleted and
- * runs no container. Kubernetes lists all pods to find what events have missed; here only pods with
- * volumes that could not be looked up, or that went unseen, are looked at again, which comes to the
- * same. */
+ * runs no container. Kubernetes lists all pods to find missed events; here only pods with volumes
+ * that could not be looked up, or that went unseen, are looked at again, which comes to the same.
+ */
 #include "controller.h"
 
 #include "sim/random.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Drivers that run in Pods of the cluster: sidecars and plugins start and end with the containers
- * of their pods, of which the kubelet tells; docs/rules/driver-pods.md has the rules. Instances of
- * a sidecar are taken from those that the scenario names, and replicas are added for further pods.
- * A registrar that ends well removes its socket, even that of the pod after it (DP-3). A kubelet
- * that starts tells of running containers again, so a pod is known by its uid. */
+ * of their pods, of which the kubelet tells; docs/rules/driver-pods.md has the rules. The
+ * scenario's instances of a sidecar are taken first, and replicas are added for further pods. A
+ * registrar that ends well removes its socket, even that of the pod after it (DP-3). A kubelet that
+ * starts tells of running containers again, so a pod is known by its uid. */
 #include "cluster-private.h"
 #include "models/api/pod.h"
 #include "models/csi/modelled/modelled-driver.h"

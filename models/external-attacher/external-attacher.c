@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The external-attacher as a component, and what attaching and detaching share. A queue of
+/* The external-attacher as a component, and the common part of attaching and detaching. A queue of
  * VolumeAttachments and one of PersistentVolumes, which lose the finalizer when their last
  * attachment is gone; a rule table decides between the trivial answer (the driver does not attach),
  * attach and detach. An update that only changes an error in the status is not queued, or the

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Provision() of external-provisioner: from a claim to the request for CreateVolume, and from the
- * answer to the PersistentVolume. A rule table lists what stands in the way; then come source,
- * place, secrets and attributes. The code of an error decides how the attempt ends: in the
- * background (the call may still succeed), with a new choice of node, or for good. A volume that is
- * smaller than asked for, or lacks its source, is deleted again, with up to five tries (PROV-24).
- */
+ * answer to the PersistentVolume. A rule table lists the obstacles; then come source, place,
+ * secrets and attributes. The code of an error decides how the attempt ends: in the background (the
+ * call may still succeed), with a new choice of node, or for good. A volume that is smaller than
+ * asked for, or lacks its source, is deleted again, with up to five tries (PROV-24). */
 #include "attempt.h"
 
 #include <string.h>

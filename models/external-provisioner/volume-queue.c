@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Volumes of the provisioner: which get its finalizer, which are deleted at the driver, and in what
- * order (syncVolume() of sig-storage-lib). A rule table decides from the owner, the reclaim policy,
- * the phase and the deletion timestamp. A volume is not deleted while a VolumeAttachment names it
- * (PROV-34). The driver is asked before the object goes, and the finalizer is taken off last, so
- * storage is never forgotten. */
+/* Gives volumes the provisioner's finalizer and deletes them at the driver (syncVolume() of
+ * sig-storage-lib). A rule table decides from the owner, the reclaim policy, the phase and the
+ * deletion timestamp. A volume is not deleted while a VolumeAttachment names it (PROV-34). The
+ * driver is asked before the object goes, and the finalizer is taken off last, so storage is never
+ * forgotten. */
 #include "provisioner.h"
 
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The external-resizer as a component: which claims are queued, and what it remembers of errors. A
- * claim is queued if it asks for more than it has, or if something remains to be cleaned up; most
- * claims never grow. Claims with an infeasible error wait in the slow set, whose first insertion
- * counts (RSZ-63), and a claim in use that a driver cannot grow waits until its pods are gone.
- * These sets are private and are lost with the process. The volumes' informer starts only when a
- * claim needs it. */
+/* The external-resizer as a component: its queue of claims and its memory of errors. A claim is
+ * queued if it asks for more than it has, or if something remains to be cleaned up; most claims
+ * never grow. Claims with an infeasible error wait in the slow set, whose first insertion counts
+ * (RSZ-63), and a claim in use that a driver cannot grow waits until its pods are gone. These sets
+ * are private and are lost with the process. The volumes' informer starts only when a claim needs
+ * it. */
 #include "resizer.h"
 
 #include "models/cluster/cluster.h"

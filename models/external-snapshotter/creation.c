@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* CreateSnapshot, for one volume or for a group, and what it needs: class, Secret and the
+/* CreateSnapshot, for one volume or for a group, with its arguments: class, Secret and the
  * annotation that a call may be under way (SNAP-44). The annotation is written before the call and
  * comes off when the driver has answered for good; as long as it is there, the content cannot be
  * deleted. Errors before the call are written into the status and tried again. */

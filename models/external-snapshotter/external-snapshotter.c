@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The csi-snapshotter sidecar as a component: contents of snapshots and of groups, each with a
- * private copy of the last version written. It decides which changes are queued, which differs
- * between releases (SNAP-41, SREL-32, SREL-33), and what may be deleted. On a node it sees only
- * contents with the label of the node (SNAP-71). A driver that takes no snapshots gives it nothing
- * to do. */
+ * private copy of the last version written. It decides which changes are queued (this differs
+ * between releases: SNAP-41, SREL-32, SREL-33) and which contents may be deleted. On a node it sees
+ * only contents with the label of the node (SNAP-71). A driver that takes no snapshots gives it
+ * nothing to do. */
 #include "models/external-snapshotter/snapshotter-test.h"
 #include "snapshotter.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is left in a namespace that is being deleted: the number of objects by resource and by
- * finalizer, and the conditions that tell of them. The texts are sorted as in Kubernetes, so that
- * the same content always gives the same message. The namespace is empty if nothing was counted and
- * no request failed. */
+/* The remaining content of a namespace that is being deleted: the number of objects by resource and
+ * by finalizer, and the conditions that tell of them. The texts are sorted as in Kubernetes, so
+ * that the same content always gives the same message. The namespace is empty if nothing was
+ * counted and no request failed. */
 #include "models/namespace-controller/remaining.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Taint-based eviction: taint_eviction.go. A NoExecute taint evicts a pod at once, never, or after
  * the shortest of its tolerations, with a timer for each pod. A rule table decides at each event of
- * a pod or of a node's taints; a timer that runs goes on, whatever the pod tolerates by now
- * (NL-41). A deletion is tried five times (NL-17). Pods of the start state have waited since their
- * node's first taint, so their timers run on. */
+ * a pod or of a node's taints; a timer that runs goes on, even if the pod tolerates the taint by
+ * now (NL-41). A deletion is tried five times (NL-17). Pods of the start state have waited since
+ * their node's first taint, so their timers run on. */
 #include "models/cluster/cluster.h"
 #include "models/cluster/kube-controller-manager.h"
 #include "models/plan/plan.h"

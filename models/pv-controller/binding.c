@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The writes that bind a volume to a claim (PVC-50), and those that undo it: claimRef, the volume's
- * phase, volumeName, the claim's status. Up to four writes in this order, each only if it changes
- * something. The first error ends them, and what is written stays: the next sync goes on from there
- * (PVC-53). Only a reference that this controller has set gets its annotation, so a reservation by
- * a user survives an unbinding (PVC-55). */
+/* The writes that bind a volume to a claim (PVC-50), and the writes that undo it: claimRef, the
+ * volume's phase, volumeName, the claim's status. Up to four writes in this order, each only if it
+ * changes something. The first error ends them, and earlier writes stay: the next sync goes on from
+ * there (PVC-53). Only a reference that this controller has set gets its annotation, so a
+ * reservation by a user survives an unbinding (PVC-55). */
 #include "models/pv-controller/pv-controller-private.h"
 
 #include <string.h>

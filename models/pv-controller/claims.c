@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* syncClaim(): what becomes of a claim (PVC-20 and what follows). Two rule tables, for claims whose
+/* syncClaim(): the next step of a claim (PVC-20 to PVC-59). Two rule tables, for claims whose
  * binding was completed once and for the others, decide from the private copies: bind, set the
  * default class, ask for provisioning, wait with an Event, or Lost. A bound claim is judged without
  * asking the API server (PVC-40). Events repeat at every sync, phases are written only when they

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Volumes whose claim is gone (PVC-75 to PVC-78): retained, left to a deleter outside, deleted by
- * an in-tree plugin, or emptied by a recycler pod. Three rule tables: the policy, then what the
- * operation finds when it has read the volume again. Nothing is destroyed before that read, and
- * only if the claim is still gone according to the private copies. A failed delete sets the phase
- * Failed and backs off; a failed recycling ends well, so every sync tries again. */
+ * an in-tree plugin, or emptied by a recycler pod. Three rule tables: the policy, then the
+ * decisions of the two operations after they have read the volume again. Nothing is destroyed
+ * before that read, and only if the claim is still gone according to the private copies. A failed
+ * delete sets the phase Failed and backs off; a failed recycling ends well, so every sync tries
+ * again. */
 #include "models/api/migration/migration.h"
 #include "models/cluster/cluster.h"
 #include "models/pv-controller/pv-controller-private.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* syncVolume(): what becomes of a volume (PVC-70 and what follows). First its claim is looked up,
- * in the private copies, the informer and then the API server, because a volume must not be
- * released only because a cache is late (PVC-71). Then a rule table decides: Available, Bound,
- * Released, unbound, or the claim's worker is asked to bind. A volume never binds itself. */
+/* syncVolume(): the next step of a volume (PVC-70 to PVC-73). First its claim is looked up, in the
+ * private copies, the informer and then the API server, because a volume must not be released only
+ * because a cache is late (PVC-71). Then a rule table decides: Available, Bound, Released, unbound,
+ * or the claim's worker is asked to bind. A volume never binds itself. */
 #include "models/pv-controller/pv-controller-private.h"
 
 #include <string.h>

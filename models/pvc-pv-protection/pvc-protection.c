@@ -2,8 +2,8 @@
 /* The PVC protection controller: the finalizer that keeps a claim while a pod uses it. A rule table
  * decides from the claim and the cached pods; before the finalizer goes, the pods are listed at the
  * API server, because the cache may be late (PROT-23, PROT-24). Newer releases process the claims
- * of a namespace together, with one list for all (PROT-22). A pod uses a claim in whatever phase
- * until it is gone. A claim in use is not retried: the end of its pod is an event. */
+ * of a namespace together, with one list for all (PROT-22). A pod in any phase uses a claim until
+ * the pod is gone. A claim in use is not retried: the end of its pod is an event. */
 #include "models/pvc-pv-protection/pvc-pv-protection.h"
 
 #include "models/cluster/cluster.h"

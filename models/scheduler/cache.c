@@ -3,8 +3,8 @@
  * the informers' handlers. There is no copy for each cycle, in contrast to Kubernetes' snapshot: a
  * decision takes no virtual time, so nothing changes meanwhile.
  *
- * The cache also remembers what nodes answered to the last few Asks. Invariant: whatever changes a
- * node's answer forgets that node in every memo. */
+ * The cache also remembers the nodes' answers to the last few Asks. Invariant: a change of a node's
+ * answer forgets that node in every memo. */
 #include "cache-private.h"
 
 static void

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Where a pod goes that could not be placed, and what brings it back. A failed attempt is dropped,
+/* Decides where an unplaced pod waits, and which events bring it back. A failed attempt is dropped,
  * backs off, or is parked as unschedulable; an event moves a parked pod on if it may help against a
  * plugin that rejected it. Both decisions are rule tables.
  *

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One sync of a VolumeSnapshotContent: syncContentByKey() and syncContent() of the snapshot-
- * controller. A rule table decides from the content and its snapshot: add the finalizer, queue the
- * snapshot because its status is behind, or annotate the content because its snapshot is being
- * deleted, which lets the sidecar delete it. Nothing else of the content is written here. */
+/* One sync of a VolumeSnapshotContent: syncContentByKey() and syncContent() of the
+ * snapshot-controller. A rule table decides from the content and its snapshot: add the finalizer,
+ * queue the snapshot because its status is behind, or annotate the content because its snapshot is
+ * being deleted, which lets the sidecar delete it. Nothing else of the content is written here. */
 #include "controller.h"
 
 void

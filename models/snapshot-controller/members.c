@@ -2,7 +2,7 @@
 /* The members of a group: a VolumeSnapshot and a VolumeSnapshotContent for each snapshot that the
  * driver has told (SNAP-83): createSnapshotsForGroupSnapshotContent(). Each member takes five
  * requests in order, and the first error ends the sync. Names are a checksum of the group content's
- * uid and the volume's handle, so a repeated sync finds what an earlier one has made; the original
+ * uid and the volume's handle, so a repeated sync finds the objects of an earlier one; the original
  * then sends writes with an empty name, which fail, and so do these (SNAP-88). */
 #include "controller.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What controllers of pods share: names, pods from templates, availability, adoption and release. A
- * generated name is a draw from the owner and a count; a name that was in use before is passed
- * over, because a controller counts from 0 again after a restart. Readiness counts from whole
- * seconds, as timestamps in the API have no finer unit. */
+/* Common steps of controllers of pods: names, pods from templates, availability, adoption and
+ * release. A generated name is a draw from the owner and a count; a name that was in use before is
+ * passed over, because a controller counts from 0 again after a restart. Readiness counts from
+ * whole seconds, as timestamps in the API have no finer unit. */
 #include "models/workloads/pods.h"
 
 #include "sim/random.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reads audit logs of an API server, line by line, whatever their size: of each event only the
- * needed members are looked at, in place, without a JSON tree. A request is taken once, by its
- * audit ID and its last stage; a watch has two answers. Lines that are too long or broken are
- * skipped and counted by reason, and times that go back are noted. A list of events as jq prints it
- * is read, too. */
+/* Reads audit logs of an API server, line by line, of any size: of each event only the needed
+ * members are looked at, in place, without a JSON tree. A request is taken once, by its audit ID
+ * and its last stage; a watch has two answers. Lines that are too long or broken are skipped and
+ * counted by reason, and times that go back are noted. A list of events as jq prints it is read,
+ * too. */
 #include "audit.h"
 
 #include <string.h>

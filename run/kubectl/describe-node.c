@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* `kubectl describe node`: the node, its Lease, and the sums of what its pods request. A pod's
- * request is the sum of its containers or its largest init container, as in kubectl; the format of
- * a sum is that of its first quantity other than 0, as amounts are added in Kubernetes. */
+/* `kubectl describe node`: the node, its Lease, and the sums of its pods' requests. A pod's request
+ * is the sum of its containers or its largest init container, as in kubectl; the format of a sum is
+ * that of its first quantity other than 0, as amounts are added in Kubernetes. */
 #include <string.h>
 
 #include "describe.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Values of JSON objects by path, and texts of values as Go and kubectl print them: %v, durations,
  * ages, dates, quantities. A missing value, null and a value of another type are treated alike.
- * Dates are printed in English whatever the locale is. An age has two parts while the smaller one
- * still matters (HumanDuration). */
+ * Dates are printed in English in every locale. An age has two parts while the smaller one still
+ * matters (HumanDuration). */
 #include <string.h>
 
 #include "models/api/field.h"

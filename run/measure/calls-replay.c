@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Plays the journal of a real driver to a modelled one: the same calls at the same times since the
- * first. Ids and paths of the journal are translated into those that the model has made; what the
- * journal does not tell (sizes of older volumes, sources of snapshots) is assumed. Calls that
- * cannot be made are counted. */
+ * first. Ids and paths of the journal are translated into the model's own; values that are not in
+ * the journal (sizes of older volumes, sources of snapshots) are assumed. Calls that cannot be made
+ * are counted. */
 #include "calls-replay.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* outside the model: looks at the real machine, after or beside a run */
-/* Compares what a run believes of real devices with the machine: mounts and bound files, and data
- * in volumes. Each published volume gets data with a number, which is read back when the volume is
+/* Compares a run's picture of real devices with the machine: mounts and bound files, and data in
+ * volumes. Each published volume gets data with a number, which is read back when the volume is
  * published again, so that a volume that was mixed up or lost is found. Only the first fault is
  * kept. */
 #include "real-devices.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The attribution in a run's results: a table, JSON, and files. A cause is shown with what workers
- * were doing if the wait was for them. The bottleneck of a run is the largest cause of its main
- * stage, the start of pods or else the longest; the scenario's own pauses are none, unless hardly
- * anything else took time. */
+/* The attribution in a run's results: a table, JSON, and files. A wait for workers is shown with
+ * the work that they were doing. The bottleneck of a run is the largest cause of its main stage,
+ * the start of pods or else the longest; the scenario's own pauses are none, unless hardly anything
+ * else took time. */
 #include <string.h>
 
 #include "attribution.h"

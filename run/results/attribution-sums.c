@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sums of waits by cause over all objects of a run. Waits for workers overlap: each key of a queue
- * waits for the same jobs as the key ahead of it. The work of one worker is a list of segments:
- * what it did from one key that waited to the next one. Each wait covers some segments as a whole,
- * and a part of the last one. So a wait only counts at its first segment and behind its last whole
- * one, and at the end each segment is read once and added as often as waits cover it. Sums are
- * integers, so the order of additions does not matter. */
+ * waits for the same jobs as the key ahead of it. The work of one worker is a list of segments: its
+ * work between two keys that waited. Each wait covers some segments as a whole, and a part of the
+ * last one. So a wait only counts at its first segment and behind its last whole one, and at the
+ * end each segment is read once and added as often as waits cover it. Sums are integers, so the
+ * order of additions does not matter. */
 #include "attribution-sums.h"
 
 #include "chain.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Where the time of an interval went: a walk backwards through the log of causes, from the event
  * that ends it, gives a chain of waits, joined where neighbours are equal. A wait for a worker is
- * followed into what the worker was doing. Sums over many chains are in attribution-sums.c; here
- * they become rows, bottlenecks and advice. A wait for a worker that itself waits for tokens is a
- * wait for tokens. */
+ * followed into the worker's own work. Sums over many chains are in attribution-sums.c; here they
+ * become rows, bottlenecks and advice. A wait for a worker that itself waits for tokens is a wait
+ * for tokens. */
 #include "attribution-sums.h"
 #include "chain.h"
 

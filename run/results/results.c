@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a study of one scenario found over its replications: stages, expectations, slos, causes, the
- * state at the end; as a table, as summary.json, and as the files of each run. A table names each
- * file and the function that writes it; a file to which nothing is appended is not written. Some
- * parts (slowest pods, requests, findings) tell of the first run only, and say so. */
+/* The results of one scenario over its replications: stages, expectations, slos, causes, the state
+ * at the end; as a table, as summary.json, and as the files of each run. A table names each file
+ * and the function that writes it; a file to which nothing is appended is not written. Some parts
+ * (slowest pods, requests, findings) tell of the first run only, and say so. */
 #include "results.h"
 
 #include <inttypes.h>

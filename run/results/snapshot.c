@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* All objects of a run at an instant, as kubectl would print them. What the run does not store is
- * added: Events, kubelets' Leases, the states of containers, the age and release of nodes. Two
- * snapshots are compared by field, without leases and Events, which change all the time. */
+/* All objects of a run at an instant, as kubectl would print them. Members and objects that the run
+ * does not store are added: Events, kubelets' Leases, the states of containers, the age and release
+ * of nodes. Two snapshots are compared by field, without leases and Events, which change all the
+ * time. */
 #include <inttypes.h>
 #include <string.h>
 

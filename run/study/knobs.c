@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What can be turned in a scenario: numeric flags of its processes and limits of its drivers, each
- * with its path, its present value and whether it is a capacity (more is faster and loads the API
- * server). Processes come in the order of the registry, groups of nodes with equal flags are one
- * knob. A limit is written anew as a whole with one value open, so it does not matter whether a
- * profile set it. */
+/* The knobs of a scenario: numeric flags of its processes and limits of its drivers, each with its
+ * path, its present value and whether it is a capacity (more is faster and loads the API server).
+ * Processes come in the order of the registry, groups of nodes with equal flags are one knob. A
+ * limit is written anew as a whole with one value open, so it does not matter whether a profile set
+ * it. */
 #include "knobs.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a picture of a sweep shows: its axes, curves and measures, by name or by a choice that suits
- * the table: the parameter with the most values on the axis, the next one as curves, all others
- * held at one value, which the picture tells. Values of parameters are numbers or durations if all
- * of them are. */
+/* The content of a picture of a sweep: its axes, curves and measures, by name or by a choice that
+ * suits the table: the parameter with the most values on the axis, the next one as curves, all
+ * others held at one value, which the picture tells. Values of parameters are numbers or durations
+ * if all of them are. */
 #include "sweep-plot.h"
 
 #include <string.h>

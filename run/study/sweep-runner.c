@@ -4,7 +4,7 @@
  * another (no library here has writable data, and a test watches that), so one is as safe as the
  * other; a thread needs no protocol to hand its numbers over and cannot outlive a program that is
  * killed. Workers take tasks from a queue and put rows into another; the caller's thread alone
- * decides what is to be done and touches the database.
+ * chooses the next run and touches the database.
  *
  * Invariant: which rows there are depends on the sweep only: they are keyed by point and
  * replication, and the rule that asks for more replications looks at those of its point, from 0 on.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reports of tune: for people, as CSV and as JSON: the answer beside the scenario as it is, which
- * flags matter, what the answer costs at the API server, and the command that sets it. Without an
- * answer the trial that comes nearest is shown. Shares are rounded away from the target: 98.96 %
- * must not look like 99 %. */
+/* Reports of tune: for people, as CSV and as JSON: the answer beside the scenario as it is, the
+ * flags that matter, the cost of the answer at the API server, and the command that sets it.
+ * Without an answer the trial that comes nearest is shown. Shares are rounded away from the target:
+ * 98.96 % must not look like 99 %. */
 #include <math.h>
 #include <string.h>
 

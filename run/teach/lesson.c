@@ -2,8 +2,8 @@
 /* A lesson: a scenario's file with a further document of kind Lesson, its questions and its task. A
  * question's right answer is checked by the commands that find it; the part of their output that
  * counts is taken by line, time or cause. A task is solved if the run with the learner's changes
- * meets the task's expectations, and changes only what the task allows. A foreign solution may not
- * make more than a lesson needs. */
+ * meets the task's expectations, and only changes members that the task allows. A foreign solution
+ * may not make more than a lesson needs. */
 #include "lesson.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Notes what components decide, what drivers answer and what changes, entry by entry, for the
- * story, diagrams and steppers. A plan decides twice, before its time and as it sends: only the
- * second decision counts. A change is ascribed to the last request about its object. Relations (pod
- * and claim, claim and volume) make families. It only looks for keys: a new key would change the
- * order in which a run walks over them. */
+/* Notes decisions of components, answers of drivers and changes, entry by entry, for the story,
+ * diagrams and steppers. A plan decides twice, before its time and as it sends: only the second
+ * decision counts. A change is ascribed to the last request about its object. Relations (pod and
+ * claim, claim and volume) make families. It only looks for keys: a new key would change the order
+ * in which a run walks over them. */
 #include "narrator-private.h"
 
 #include <string.h>

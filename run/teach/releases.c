@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What differs between two releases for a scenario: both are run, and the rules that acted, feature
- * gates, migrating plugins and changed defaults between them are listed, with the stages and
- * expectations of both runs. A rule counts only if it acted in one of the runs; a gate or default
- * that the scenario sets is the same in both. */
+/* The differences between two releases for a scenario: both are run, and the rules that acted,
+ * feature gates, migrating plugins and changed defaults between them are listed, with the stages
+ * and expectations of both runs. A rule counts only if it acted in one of the runs; a gate or
+ * default that the scenario sets is the same in both. */
 #include "releases.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* All causes that an answer of `why` may have: an id, what to do about it, a command, and a mood:
- * something is wrong, slow, or only takes time. Sorted by id. The words are translated when an
- * answer is told; the ids are what tests, lessons and pages compare. */
+/* All causes that an answer of `why` may have: an id, a remedy, a command, and a mood: something is
+ * wrong, slow, or only takes time. Sorted by id. The words are translated when an answer is told;
+ * tests, lessons and pages compare the ids. */
 #include "question.h"
 #include "run/why/why-test.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Why a claim has no volume yet. The first fact of a rule table that holds decides: lost, being
  * deleted, a named volume that is missing, taken or unfit, no class, late binding without a pod, or
- * a provisioner at work. For a static class the nearest volume tells what is wrong with it; for a
+ * a provisioner at work. For a static class the reason comes from the nearest volume; for a
  * provisioner its source, secret, room, node, driver and last call are asked in this order. A pod
  * that asks about its own claim is not asked again. */
 #include "question.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is being deleted, and who holds it: a finalizer and its owner, a grace period, a mount. A
- * table has the finalizers in the order in which they are asked about, each with what keeps its
- * owner from removing it. An unknown finalizer is the answer itself. A pod is held by its kubelet
- * or by a volume that cannot be unmounted; a namespace by the first object in it that does not go.
- */
+/* The holder of an object that is being deleted: a finalizer and its owner, a grace period, a
+ * mount. A table has the finalizers in the order in which they are asked about, each with the
+ * reason for which its owner keeps it. An unknown finalizer is the answer itself. A pod is held by
+ * its kubelet or by a volume that cannot be unmounted; a namespace by the first object in it that
+ * does not go. */
 #include "question.h"
 
 #include <string.h>

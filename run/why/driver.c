@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The parts of a driver: its sidecars, and its plugin on a node. A part is asked for in this order:
  * is the driver known, is the plugin registered, does it come back later, does its process run,
- * does its pod. A driver that is its pods (docs/rules/driver-pods.md) waits for what these wait
- * for; a DaemonSet that does not tolerate the node's taint is named. */
+ * does its pod. A driver that runs in modelled pods (docs/rules/driver-pods.md) waits as they do; a
+ * DaemonSet that does not tolerate the node's taint is named. */
 #include "question.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Objects that do not wait themselves, but have others wait for them: classes, CSINodes, drivers,
- * processes and their Leases, quotas. Asked about such an object, the answer is what is wrong with
- * the part that serves it. A driver is looked at as a whole: its faults, each sidecar that the
- * cluster has, and its plugin on each node. */
+ * processes and their Leases, quotas. The answer for such an object is the fault of the part that
+ * serves it. A driver is looked at as a whole: its faults, each sidecar that the cluster has, and
+ * its plugin on each node. */
 #include "question.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Volumes that are not made, attached or mounted by a CSI driver with its sidecars: in-tree plugins
  * and FlexVolume, local-path-provisioner, and drivers for the disks of nodes. Each way is asked in
- * the order of its steps: whether the maker takes the claim, whether its process runs, what its
- * helper pod or its last call says. */
+ * the order of its steps: whether the maker takes the claim, whether its process runs, then the
+ * state of its helper pod or the answer of its last call. */
 #include "question.h"
 
 #include <string.h>

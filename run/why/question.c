@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The tools of a question: objects of the API server with indexes made when first needed, links of
- * the chain, the answers of drivers, and who works. A link names an object, since when it has
- * waited, and a text. What a driver has answered becomes a cause by code and method, or by words of
+ * the chain, the answers of drivers, and the running processes. A link names an object, since when
+ * it has waited, and a text. A driver's answer becomes a cause by code and method, or by words of
  * its message. An object that is in the chain already is not asked again, so every question ends.
  *
  * Nothing in the run is changed by a question, and no draw is taken. */

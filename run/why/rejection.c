@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Why a node rejects a pod: the object at fault, and its facts. A table has a function for each
- * cause that the scheduler's filters give: places of volumes, resources, zone, class, company. What
- * is about to go and does not (a pod being deleted, an attachment) is asked first, because its end
- * would free the node. */
+ * cause that the scheduler's filters give: places of volumes, resources, zone, class, company. An
+ * object that is about to go and does not (a pod being deleted, an attachment) is asked first,
+ * because its end would free the node. */
 #include "unscheduled.h"
 
 #include <string.h>

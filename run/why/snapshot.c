@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* VolumeSnapshots, groups of them, and their contents. A snapshot leads to its content or to what
- * keeps it from having one (claim, class, a content that is taken); a content to the sidecar, its
- * secret and the last call. Sidecars on nodes (--node-deployment) are looked for on the node of the
- * content. A group that no process handles, because the gate is off, is told so. */
+/* VolumeSnapshots, groups of them, and their contents. A snapshot leads to its content or to the
+ * obstacle (claim, class, a content that is taken); a content to the sidecar, its secret and the
+ * last call. Sidecars on nodes (--node-deployment) are looked for on the node of the content. A
+ * group that no process handles, because the gate is off, is told so. */
 #include "question.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A pod that no node can take. The scheduler's own filters say which node rejects it, and for what
- * (all they have to say, not only the first); a table turns a filter's reason into a cause. The
- * cause is the one whose end would free a node: alone on some node beats one of several on many,
- * and nodes where the pod may never run count only if there are no others. */
+/* A pod that no node can take. The scheduler's own filters give the rejecting nodes with all
+ * reasons, not only the first; a table turns a filter's reason into a cause. The cause is the one
+ * whose end would free a node: alone on some node beats one of several on many, and nodes where the
+ * pod may never run count only if there are no others. */
 #include "unscheduled.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* `why`: the entry, and answers as text and JSON. A row for each kind has its question; the chain
- * of links that it leaves ends at the object at fault. Asked about an object that does not wait,
- * the answer is what waits for it. All that is stuck is grouped by cause, and by the object at
- * fault if many can share it. A cause that only takes time is doubted when it has lasted long, or
- * when the API server is slow. */
+ * of links that it leaves ends at the object at fault. The answer for an object that does not wait
+ * is the list of objects that wait for it. All stuck objects are grouped by cause, and by the
+ * object at fault if many can share it. A cause that only takes time is doubted when it has lasted
+ * long, or when the API server is slow. */
 #include "why.h"
 
 #include <string.h>

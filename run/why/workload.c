@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What makes pods, and pods and claims that are not made. A workload leads to its first pod that is
- * not well, else to the refusal of its pods by a quota or a limit range, read from the latest Event
- * and checked against the quota as it is now; else to its controller. A missing pod of a
- * StatefulSet leads to the earlier ordinal that is not ready. A budget leads to the pod that would
- * make the difference. */
+/* Workloads whose pods or claims are not made. A workload leads to its first pod that is not well,
+ * else to the refusal of its pods by a quota or a limit range, read from the latest Event and
+ * checked against the quota as it is now; else to its controller. A missing pod of a StatefulSet
+ * leads to the earlier ordinal that is not ready. A budget leads to the pod that would make the
+ * difference. */
 #include "question.h"
 
 #include <string.h>

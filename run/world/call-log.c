@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The calls of drivers and their answers: kept in memory or streamed as a journal, read again, and
- * played back as a driver that answers as in the journal. From the calls follows what the run
- * believes to be attached and mounted. A call that had nothing left to do is told from one that
- * worked, because their latencies differ. A playback notes the first call that differs. */
+ * played back as a driver that answers as in the journal. The calls give the run's picture of
+ * attached and mounted volumes. A call that had nothing left to do is told from one that worked,
+ * because their latencies differ. A playback notes the first call that differs. */
 #include "call-log.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Metrics that count objects: volumes, claims, pods, attachments, zones, taints and leases. Counts
- * change with the writes; only what depends on several objects (a pod's volume through its claim)
- * is counted again before a scrape, for the objects that were written since. Two versions that
- * count alike are told apart at once, as most writes change nothing here. */
+ * change with the writes; only counts over several objects (a pod's volume through its claim) are
+ * made again before a scrape, for the objects that were written since. Two versions that count
+ * alike are told apart at once, as most writes change nothing here. */
 #include "census.h"
 
 #include <string.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Prometheus metrics of a run: requests by server and client, writes, driver calls, and what
- * components count themselves, for five programs. Series are looked up once and kept by kind, verb
- * and client. What can only be known before a scrape is collected then; the series of census.c
- * follow the writes. Objects that are older than the run count as objects but not as work. */
+/* Prometheus metrics of a run: requests by server and client, writes, driver calls, and the
+ * components' own counters, for five programs. Series are looked up once and kept by kind, verb and
+ * client. Gauges that can only be known at a scrape are collected just before it; the series of
+ * census.c follow the writes. Objects that are older than the run count as objects but not as work.
+ */
 #include "telemetry.h"
 
 #include <string.h>

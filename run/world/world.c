@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Builds a run's world from its scenario: drivers, nodes with kubelets, imported objects, quotas.
  * Flags become options of processes in the order of their tables. An object that a cluster printed
- * (it has a uid) is imported unchanged, any other is created as by a user. What controllers would
- * have done before the start (labels of kubelets, CSINodes, usage of quotas) is settled, so that t
- * = 0 is a cluster that has been running. */
+ * (it has a uid) is imported unchanged, any other is created as by a user. Work that controllers
+ * would have finished before the start (labels of kubelets, CSINodes, usage of quotas) is done at
+ * once, so that t = 0 is a cluster that has been running. */
 
 #include "models/api/fields.h"
 #include "models/api/map-json.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Routes of the Kubernetes API: from a path and a method to the resource, its subresource and the
  * function that answers, and the forms of answers (JSON, YAML, protobuf, tables, metadata only)
- * that the client accepts. What a resource takes follows from the same table as discovery. A server
- * that shows the past refuses what would change it. Subresources that need a running container are
- * refused with a reason. */
+ * that the client accepts. The verbs of a resource follow from the same table as discovery. A
+ * server that shows the past refuses requests that would change it. Subresources that need a
+ * running container are refused with a reason. */
 #include <string.h>
 
 #include "api-private.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What bodies of writes have to be, whatever the write does: kind and version, namespace, options,
- * and the checks of the object itself. The kind's table and rules come first; where they find a
- * fault, the run's parser is silent. Faults that the stored object has, too, are not told: a server
- * of another time let them in. */
+/* Checks of bodies, the same for every write: kind and version, namespace, options, and the checks
+ * of the object itself. The kind's table and rules come first; where they find a fault, the run's
+ * parser is silent. Faults that the stored object has, too, are not told: a server of another time
+ * let them in. */
 #include <string.h>
 
 #include "models/api/checks/checks.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Virtual time of a served run against the machine's clock. Time goes in slices of about 1 ms of
- * real time, so requests have their turn; the virtual length of a slice follows what the last one
- * took. A request that waits for an answer (a hold) lets time pass event by event and stop right
- * behind it, even if the clock stands. A goal ends the way at a time, an event, a write, a decision
- * or a condition. What is more than a second behind is not caught up with. A clock may follow
- * another one, for two runs side by side. */
+ * real time, so requests have their turn; the virtual length of a slice follows the real length of
+ * the last one. A request that waits for an answer (a hold) lets time pass event by event and stop
+ * right behind it, even if the clock stands. A goal ends the way at a time, an event, a write, a
+ * decision or a condition. A lag of more than a second is forgotten. A clock may follow another
+ * one, for two runs side by side. */
 #include "clock.h"
 
 #include <math.h>

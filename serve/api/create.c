@@ -2,7 +2,7 @@
 /* POST of an object; also server-side apply of one that is not there. The order of the checks is
  * that of the API server: the body, its kind, its fields, its types, its name, then admission in
  * the run. A made-up name is drawn from a stream of the run. A Node without more is a machine like
- * those of the scenario's first group, and its kubelet tells what it has. */
+ * those of the scenario's first group, and its kubelet reports its resources. */
 #include <string.h>
 
 #include "complete.h"

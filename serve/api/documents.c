@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What clients ask for before anything else: version, health, discovery, OpenAPI. A document is
- * made once, and again when a CustomResourceDefinition changes; a client that has it already, by
+/* Documents that clients read before anything else: version, health, discovery, OpenAPI. A document
+ * is made once, and again when a CustomResourceDefinition changes; a client that has it already, by
  * its ETag, is told so. kubectl before 1.27 and helm want the OpenAPI of version 2, as protobuf. */
 #include <string.h>
 

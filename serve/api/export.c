@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A served run as a folder of files: the run goes to its end, and what the page would ask the
- * server is recorded on the way, through the API without a socket. Lists of instants stay short: if
- * there are too many, every second one goes. Versions of texts are kept up to a number of bytes,
- * then only the last one. Stories are told once, of the whole run. */
+/* A served run as a folder of files: the run goes to its end, and the page's requests are answered
+ * and recorded on the way, through the API without a socket. Lists of instants stay short: if there
+ * are too many, every second one goes. Versions of texts are kept up to a number of bytes, then
+ * only the last one. Stories are told once, of the whole run. */
 #include "export.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The course over HTTP: lessons, questions, answers and tasks for the page. Opening a lesson makes
  * its scenario the present. The right answer is told only when it is given or given up, with the
- * output of the commands that find it. A task is solved by what the session did, or by a text as
- * `teach --check` takes it. */
+ * output of the commands that find it. A task is solved by the changes in the session, or by a text
+ * as `teach --check` takes it. */
 #include "lessons.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* /kvolsim/v1/: what no cluster has: its clock, and why things are as they are (docs/serve.md). A
- * table has the paths; a POST is an action by hand, written like an item of a scenario. Questions
+/* /kvolsim/v1/: the simulator's own resources: its clock, and the answers of `why` (docs/serve.md).
+ * A table has the paths; a POST is an action by hand, written like an item of a scenario. Questions
  * change nothing in the run. A PUT of the clock may name a goal, and its answer comes when the goal
  * is reached or cannot be. */
 #include <string.h>

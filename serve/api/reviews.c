@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Kinds that are only asked for: may I, who am I, what is the state of components. Whoever reaches
- * a served cluster may do all, so every answer is yes; the checks of the question are those of the
- * API server. Nothing is stored. */
+/* Kinds that only answer a question: access reviews, the caller's own name, the state of
+ * components. Every client of a served cluster may do all, so every answer is yes; the checks of
+ * the question are those of the API server. Nothing is stored. */
 #include <string.h>
 
 #include "api-private.h"

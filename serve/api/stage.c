@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the page draws: objects, processes, drivers and the story. Objects have the number of their
- * latest change, so a page asks only for what is newer than it knows; objects that are gone are
- * told for a while, and a page from before gets all anew. A run has an id, so a page notices
- * another run on the same server. */
+/* The content of the page: objects, processes, drivers and the story. Objects have the number of
+ * their latest change, so a page asks only for newer ones; objects that are gone are told for a
+ * while, and a page from before gets all anew. A run has an id, so a page notices another run on
+ * the same server. */
 #include "stage.h"
 
 #include <string.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the API serves: a resource for each kind, with a log of its changes for watches, over the
- * objects of the run. A log begins when a client first lists or watches the resource, and has a
+/* The resources of the API: a resource for each kind, with a log of its changes for watches, over
+ * the objects of the run. A log begins when a client first lists or watches the resource, and has a
  * fixed number of changes; JSON is made of a change only when a watch reads it. Objects that the
  * run does not have (endpoints, for instance) are kept here as documents.
  *
- * Objects that clients have written get managedFields, with a part for components, so that server-
- * side apply finds conflicts; others have none, and cost nothing. */
+ * Objects that clients have written get managedFields, with a part for components, so that
+ * server-side apply finds conflicts; others have none, and cost nothing. */
 #include "store-private.h"
 
 #include <inttypes.h>

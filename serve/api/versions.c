@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Other versions of kinds than the stored one: Events, autoscalers, Ingresses, priority levels and
- * CustomResourceDefinitions, both ways over JSON. What the other version has no member for is kept
- * in an annotation (metrics of autoscalers), so a round trip loses nothing. Members that both have
- * are left alone. */
+ * CustomResourceDefinitions, both ways over JSON. A member that the other version lacks is kept in
+ * an annotation (metrics of autoscalers), so a round trip loses nothing. Members that both have are
+ * left alone. */
 #include "versions.h"
 
 #include <string.h>

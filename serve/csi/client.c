@@ -2,7 +2,7 @@
 /* outside the model: a socket */
 /* A gRPC client of CSI drivers, for runs against drivers that are other processes. Calls of all
  * connections share one completion queue and answer on the thread that waits, so the run needs no
- * lock. Closing cancels what is under way, and answers that come then are dropped. A wait that must
+ * lock. Closing cancels calls that are under way, and later answers are dropped. A wait that must
  * not last takes a time in the past, since gRPC would else wait for a millisecond. */
 #include "client.h"
 

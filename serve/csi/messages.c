@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* CSI messages: protobuf to CsiRequest and CsiResponse and back, by the table in message-fields.c.
- * One walk serves both ways, so what is written can be read. Sizes are limited where the
+ * One walk serves both ways, so every written message can be read. Sizes are limited where the
  * specification has limits, more generously for maps, since real sidecars send more. Of secrets
  * only their presence is kept. Memory of a message belongs to the message and is freed with it;
  * texts are interned. */

@@ -3,8 +3,8 @@
 /* A CSI driver of the simulator behind a socket: the back end runs in virtual time that follows the
  * clock at a speed, and a call's answer is given at the real time of its end. Work on this machine
  * (mounts) comes after the back end's, and a repeat repeats it, too. Changed records are written
- * before an answer is given: what is not written must not be told, because the caller would not ask
- * again. */
+ * before an answer is given: an answer that is not on disk must not go out, because the caller
+ * would not ask again. */
 #include "plugin-private.h"
 #include "run/results/results.h"
 

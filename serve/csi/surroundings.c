@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is around a served driver: nodes, faults and metrics, and what the processes of its
- * controller and its nodes tell each other. Labels of nodes come from the command line, from the
+/* The surroundings of a served driver: nodes, faults and metrics, and the messages between the
+ * processes of its controller and its nodes. Labels of nodes come from the command line, from the
  * node itself, or are made up by the key, so that each topology key has a value. A controller
  * without nodes takes any node's name for one. Faults of a scenario begin and end at their times,
  * as in a run. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Checks of one container: validateContainerCommon() and what it calls. Unions (one of several
+/* Checks of one container: validateContainerCommon() with its callees. Unions (one of several
  * members) differ in their words and in where the fault is told, which a table says. Some lists are
  * told without an index, as in Kubernetes. Names that two containers of a pod must not share are
  * left to pods.c. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Checks of metadata for all kinds: objectmeta.go of apimachinery, and what each kind asks of its
- * name. Most names are DNS subdomains; a table has the others. Labels, annotations (256 KiB in
+/* Checks of metadata for all kinds: objectmeta.go of apimachinery, and the rules of each kind for
+ * its name. Most names are DNS subdomains; a table has the others. Labels, annotations (256 KiB in
  * all), finalizers and owners follow; an object may have one controller. On an update of an object
  * that is being deleted no finalizer may be added. */
 #include "checks-private.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which fields of a pod may change: ValidatePodUpdate(), and the updates of status, resize and
  * ephemeral containers. The new pod is copied, fields that may change are set back to their old
- * values, and what still differs is the fault, printed as cmp.Diff() prints it. A pod with
+ * values, and the remaining difference is the fault, printed as cmp.Diff() prints it. A pod with
  * scheduling gates may be sent to fewer nodes. */
 #include "checks-private.h"
 

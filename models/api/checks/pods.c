@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Checks of pods and their templates: ValidatePodSpec(), ValidatePodCreate(). Here stands what
- * several fields or containers of a pod decide together: names and host ports that two containers
- * must not share, the DNS policy, the operating system, host namespaces. What one container decides
- * alone is in containers.c. */
+/* Checks of pods and their templates: ValidatePodSpec(), ValidatePodCreate(). Here are the rules
+ * over several fields or containers of a pod: names and host ports that two containers must not
+ * share, the DNS policy, the operating system, host namespaces. Rules for one container alone are
+ * in containers.c. */
 #include "checks-private.h"
 
 #include <string.h>

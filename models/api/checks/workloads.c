@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Checks of controllers of pods and their selectors: the selector has to match the template's
  * labels, the template has to restart its containers always, strategies exclude each other's
- * fields. What concerns the fields that models read is in the parsers of models/api/workloads. */
+ * fields. The parsers of models/api/workloads check the fields that models read. */
 #include "checks-private.h"
 
 #include <string.h>

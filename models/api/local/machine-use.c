@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What pods and machines use over time: memory, disk, images and process ids, from annotations that
- * give a start and steps at a period. The use at an age is a function of the text alone, so nothing
- * is kept between two looks, and the age of the next step is known beforehand. Limits of containers
- * are read from the pod's manifest; a limit stands for a missing request. */
+/* The use of resources by pods and machines over time: memory, disk, images and process ids, from
+ * annotations that give a start and steps at a period. The use at an age is a function of the text
+ * alone, so nothing is kept between two looks, and the age of the next step is known beforehand.
+ * Limits of containers are read from the pod's manifest; a limit stands for a missing request. */
 #include "machine-use.h"
 
 #include <string.h>

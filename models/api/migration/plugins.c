@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The in-tree plugins whose volume has one identity: EBS, PD, Cinder, Portworx and vSphere, and
  * their CSI drivers (MIG-11 to MIG-14, MIG-30 to MIG-37). A row names the keys and functions in
- * which a plugin differs; what is missing is done alike for all in translate.c. Where csi-
- * translation-lib loses information, so does this. */
+ * which a plugin differs; translate.c does the rest, alike for all. Where csi-translation-lib loses
+ * information, so does this. */
 #include <string.h>
 
 #include "models/api/fields.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Translation between in-tree volumes or classes and those of CSI drivers: what all plugins share,
- * over manifests. Whether a plugin has migrated, and whether it is gone, follows from the release
- * and its feature gates (MIG-1, MIG-2). The result is a manifest that is parsed like any other, so
- * no model knows of plugins; the input is never changed. */
+/* Translation between in-tree volumes or classes and those of CSI drivers: the part that is the
+ * same for all plugins, over manifests. Whether a plugin has migrated, and whether it is gone,
+ * follows from the release and its feature gates (MIG-1, MIG-2). The result is a manifest that is
+ * parsed like any other, so no model knows of plugins; the input is never changed. */
 #include <string.h>
 
 #include "models/api/fields.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* ResourceQuotas and LimitRanges: fields and checks. Amounts are lists of name and value, with the
  * format in which they are to be printed; cpu counts in thousandths. Scopes and the scope selector
- * are one list of requirements. Of LimitRanges models read only the limits of claims; what objects
- * use is in usage.c. */
+ * are one list of requirements. Of LimitRanges models read only the limits of claims; usage.c
+ * computes the use of objects. */
 #include "quota.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What objects use of a quota's resources, and whether its scopes cover them: the evaluators in
+/* The use of a quota's resources by objects, and the match of its scopes: the evaluators in
  * Kubernetes' pkg/quota/v1/evaluator/core, and the one that only counts objects. The use of an
  * object is a function of the object and the resource's name, so a controller may add and subtract
  * objects one by one. Only pods depend on the time: once its grace is over by far, a deleted pod

@@ -2,7 +2,7 @@
 /* outside the model: the loop driver works on the real machine */
 /* The folder of the loop driver and its ledger: each deed on the machine (file, folder, binding,
  * mount, freeze, number) is a line that is written before the deed and taken back after its end.
- * After a kill the ledger tells what may be left. A line is one write(), so threads do not mix
+ * After a kill the ledger lists possible remains. A line is one write(), so threads do not mix
  * them, and a last line that is incomplete means a deed that was not begun.
  *
  * Invariant: nothing outside our folder is removed. The folder must be ours alone, no part of a

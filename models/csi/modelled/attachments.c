@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* ControllerPublishVolume and ControllerUnpublishVolume of the modelled driver, and
  * ValidateVolumeCapabilities. Whether a second node may have the volume follows from both access
- * modes and from who writes (CSI-42); a limit of the node, its topology and an equal repeat are
+ * modes and from the writers (CSI-42); a limit of the node, its topology and an equal repeat are
  * checked, too. No attachment is forgotten, so an unknown one is detached (CSI-19). Unpublishing
  * works even while the volume is staged: the node may be dead (CSI-40). */
 #include "modelled-private.h"

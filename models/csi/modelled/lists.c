@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Lists of volumes and snapshots, one volume, and the room that is left. A page's token is the
- * place, in the order of creation, of the next page's first entry: it stays valid whatever is made
- * or deleted meanwhile. A token that is no number is ABORTED (CSI-54). The capabilities of the
- * driver decide what an entry tells. */
+ * place, in the order of creation, of the next page's first entry: it stays valid while entries are
+ * made or deleted. A token that is no number is ABORTED (CSI-54). The capabilities of the driver
+ * decide about the members of an entry. */
 #include "modelled-private.h"
 
 static CsiEntry

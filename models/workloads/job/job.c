@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The Job controller's handlers and state: what wakes a Job, and which pods lose the tracking
- * finalizer because no Job counts them any more (WL-84), which a rule table decides. A new Job and
- * a change of its spec are handled at once, changes of its status and its pods a second later, so
+/* The Job controller's handlers and state: the events that wake a Job, and a rule table for pods
+ * that lose the tracking finalizer because no Job counts them any more (WL-84). A new Job and a
+ * change of its spec are handled at once, changes of its status and its pods a second later, so
  * that they are counted together (WL-81). Jobs that another controller manages are left alone
  * (JOB-4). */
 #include "models/workloads/job/private.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Defaults that the API server sets in bodies: those of fields, from the schema, and those that
- * depend on other fields, from a table of functions by type. Values that are there are never
+/* Defaults that the API server sets in bodies: constant ones from the schema, and defaults that
+ * depend on other fields from a table of functions by type. Values that are there are never
  * changed. A function runs before the members of its type have their defaults, or after them if it
  * reads these. Types of custom resources have their own defaults elsewhere. */
 #include "defaults.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* HTTP for the API, with libsoup: who may ask, requests, and streams. Requests are refused before
- * their body is read: unknown hosts and origins (a page of another site), a missing or wrong token,
+/* HTTP for the API, with libsoup: access, requests, and streams. Requests are refused before their
+ * body is read: unknown hosts and origins (a page of another site), a missing or wrong token,
  * bodies that are too large. The token is compared by digest, in constant time. Streams take turns
- * with requests, 32 of them or 2 ms at a time, and one whose client has not taken what went before
- * gets nothing more. */
+ * with requests, 32 of them or 2 ms at a time, and a stream whose client has not read the earlier
+ * parts gets nothing more. */
 #include "http.h"
 
 #include <libsoup/soup.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the schema of a custom resource says against an object, in the words of kube-openapi's
- * validation, as the API server tells them: types, limits, words, required members, lists as sets
+/* Faults of an object against the schema of its custom resource, in the words of kube-openapi's
+ * validation, as the API server reports them: types, limits, words, required members, lists as sets
  * or maps. All faults are told, each with its path. CEL rules are not looked at. metadata is left
  * to the checks of all kinds. */
 #include <math.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Resources of stored CustomResourceDefinitions: rows like those of built-in kinds, with types made
- * of their schemas. Whoever holds a row holds the whole set by a count, so an answer under way
- * survives a change of a definition. A version without a schema takes any fields. The status and
- * the conditions that the server writes into a new definition are made here, too. */
+ * of their schemas. A holder of a row counts as a reference to the whole set, so an answer under
+ * way survives a change of a definition. A version without a schema takes any fields. The status
+ * and the conditions that the server writes into a new definition are made here, too. */
 #include "custom.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What `kubectl explain` tells of kinds and fields, in words of our own, because Kubernetes'
+/* Descriptions of kinds and fields for `kubectl explain`, in our own words, because Kubernetes'
  * descriptions are not part of this program. A table is sorted by key; a field that has no text of
  * its own kind takes the text of all kinds, if there is one. */
 #include "openapi-types.h"

@@ -2,7 +2,7 @@
 /* The OpenAPI documents: paths with their operations, and the schemas that they refer to. Version 2
  * is one document of all groups; version 3 has one for each version and an index with hashes. Paths
  * tell which patches a resource takes, because kubectl looks there before it sends strategic merge
- * patches. Schemas of custom resources are stripped of what version 2 does not have. */
+ * patches. Schemas of custom resources lose the members that version 2 does not have. */
 #include "openapi.h"
 
 #include <string.h>

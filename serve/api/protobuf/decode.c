@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Protobuf to JSON, with the numbers of fields from the schema: what kubectl and client-go send.
- * Unknown fields are skipped; a text that is cut off, no UTF-8 or too deep is a fault of the whole
- * body. Zero values of plain fields are left out, as Go prints them. A number where a message
- * belongs is read as an empty message, so no read goes outside the body. */
+/* Protobuf to JSON, with the numbers of fields from the schema: the bodies of kubectl and
+ * client-go. Unknown fields are skipped; a text that is cut off, no UTF-8 or too deep is a fault of
+ * the whole body. Zero values of plain fields are left out, as Go prints them. A number where a
+ * message belongs is read as an empty message, so no read goes outside the body. */
 #include "protobuf.h"
 
 #include <gio/gio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The workload of a scenario from the writes of a recording that came from outside the modelled
- * components: creations, deletions, evictions, scalings and patches, at the times of their commits.
- * Names that a run will draw anew are replaced by patterns, volumes by their claims. A request that
- * a cluster refused is kept if a run would refuse it for the same reason. A request without a
- * counterpart in the scenario (missing claims, owners without a model) is left out and reported. */
+/* The workload of a scenario from the writes of a recording whose senders have no model: creations,
+ * deletions, evictions, scalings and patches, at the times of their commits. Names that a run will
+ * draw anew are replaced by patterns, volumes by their claims. A request that a cluster refused is
+ * kept if a run would refuse it for the same reason. A request without a counterpart in the
+ * scenario (missing claims, owners without a model) is left out and reported. */
 #include "workload.h"
 
 #include <string.h>

@@ -29,7 +29,7 @@
 
 typedef struct Validate Validate;
 
-/* What is real: loop devices, or drivers behind sockets. */
+/* The real side: loop devices, or drivers behind sockets. */
 typedef struct {
     /* @data: a Validate; RunOptions.open_driver */
     CsiDriver *(*open)(void *data,
@@ -359,7 +359,7 @@ print_verdict(const Validate *self, const ValidateTally *tally)
                tally->near, tally->near == 1 ? "is" : "are");
 }
 
-/* What is to say of the machine and of the data in its volumes. */
+/* Findings about the machine and about the data in its volumes. */
 typedef struct {
     SimTime lag;      /* of events, p99 */
     gboolean in_time; /* within --lag */

@@ -48,8 +48,8 @@ lock_folder(const char *path)
     return lock;
 }
 
-/* What a run of @path left that was killed: no process of that number, and no lock on another
- * machine. */
+/* Removes the remains of killed runs of @path: no process has that number, and no other machine
+ * holds the lock. */
 static void
 remove_abandoned(const char *path)
 {

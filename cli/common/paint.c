@@ -6,7 +6,7 @@
 
 #include "run/files/printable.h"
 
-/* What is painted in lines of tables and messages, and how: the number of ECMA-48's Select Graphic
+/* The painted parts of tables and messages, each with the number of ECMA-48's Select Graphic
  * Rendition. */
 static const struct {
     const char *pattern;

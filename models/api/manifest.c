@@ -449,7 +449,7 @@ parse_object_name(ApiParser *parser,
     return NULL;
 }
 
-/* What the manifest is of: a kind with a model, or a resource without. */
+/* The type of the manifest: a kind with a model, or a resource without. */
 typedef struct {
     ObjectKind kind;
     unsigned resource; /* KIND_OTHER; else 0 */

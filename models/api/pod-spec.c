@@ -195,7 +195,7 @@ is_same_value(const json_t *a, const json_t *b)
     return a == b || (a != NULL && b != NULL && json_equal(a, b));
 }
 
-/* What no model reads, and a kubelet acts upon. */
+/* Members that no model reads and that a kubelet acts upon. */
 static gboolean
 asks_same_rest(const json_t *a, const json_t *b)
 {

@@ -436,7 +436,7 @@ claim_reference_to_json(const void *field)
     return object;
 }
 
-/* What a manifest says of the same claim beside the typed members stays. */
+/* Keeps the manifest's untyped members if it names the same claim. */
 static json_t *
 claim_reference_over(const void *field, const json_t *manifest)
 {

@@ -251,7 +251,7 @@ limit_ranges_set(const ApiStore *self, LimitedSpec *cache, Pod *pod)
 
 /* ---- Bounds of containers and pods (API-194) ---- */
 
-/* What is bounded: a container, or a pod. */
+/* The bounded thing: a container, or a pod. */
 typedef struct {
     const char *type;
     const json_t *container; /* NULL: the pod */

@@ -25,7 +25,7 @@ set_volumes_attached(Object *object, const void *data)
     return TRUE;
 }
 
-/* What is attached from now on goes into the next patch. */
+/* Volumes that are attached from now on go into the next patch. */
 static void
 plan_node_is_told(Plan *plan, const AttachNode *node)
 {

@@ -114,7 +114,7 @@ make_informer(Component *self, const ComponentPart *part)
         set_member(self, row->index, informer_add_index(informer, row->by));
 }
 
-/* What a handler of an informer's row is called with. */
+/* The arguments of a handler of an informer's row. */
 typedef struct {
     const Component *component;
     const InformerPart *row;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What all drivers have in common: names of methods and codes, copies of requests and answers, and
- * calls in flight with their deadlines and observers. A call is answered exactly once, by the
- * driver or by its deadline; the back end may go on after the deadline.
+/* Parts that all drivers have in common: names of methods and codes, copies of requests and
+ * answers, and calls in flight with their deadlines and observers. A call is answered exactly once,
+ * by the driver or by its deadline; the back end may go on after the deadline.
  *
  * An id holds a slot and the slot's generation, so an id of a finished call is never mistaken for a
  * newer call in the same slot. */

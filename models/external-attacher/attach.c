@@ -11,7 +11,7 @@
 
 /* ---- What is attached ---- */
 
-/* What is known of the volume of an attachment. */
+/* Facts of the volume of an attachment. */
 enum {
     INLINE = 1 << 0, /* it stands in the attachment itself */
     NAMED = 1 << 1,  /* the attachment names an object */

@@ -163,7 +163,7 @@ set_attached_trivially(Object *object, const void *arg)
     return changed;
 }
 
-/* What is known of an attachment. */
+/* Facts of an attachment. */
 enum {
     OURS = 1 << 0,     /* it is there, and of this driver */
     ATTACHES = 1 << 1, /* the driver does; else the trivial handler works (EA-11) */

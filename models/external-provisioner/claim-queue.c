@@ -245,7 +245,7 @@ is_provisioned(const ExternalProvisioner *self, const Claim *claim, const Object
     return informer_find(self->volumes, NULL, name) != NULL;
 }
 
-/* What is known of a claim. */
+/* Facts of a claim. */
 enum {
     KNOWN = 1 << 0,       /* to the informer, or among those in progress */
     NAMED = 1 << 1,       /* spec.volumeName is set */

@@ -622,7 +622,7 @@ decide_placed(const void *data, Plan *plan)
 
 /* ---- Whether there can be a request ---- */
 
-/* What stands in the way of a claim, and whether it has a source. */
+/* The obstacles of a claim, and facts of its source. */
 enum {
     POPULATED = 1 << 0, /* its source is neither snapshot nor claim: a populator will fill it */
     NO_CLASS = 1 << 1,

@@ -138,7 +138,7 @@ decide_cloned_volume(const void *data, Plan *plan)
         hold_source(self, plan, source, VOLUME_CONST(plan_object(plan, step))->source->handle);
 }
 
-/* What is known of the source, the claim to copy. */
+/* Facts of the source, the claim to copy. */
 enum {
     KNOWN = 1 << 0,
     BOUND = 1 << 1,   /* its phase is */

@@ -330,7 +330,7 @@ prefer_node(const TopologyQuery *query, TopologyRequirement *requirement, const 
                            query->node_name);
 }
 
-/* What is known of a claim's place. */
+/* Facts of a claim's place. */
 enum {
     SELECTED = 1 << 0,  /* a node is */
     CSI_NODE = 1 << 1,  /* ... which has a CSINode */

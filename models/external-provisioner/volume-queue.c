@@ -11,7 +11,7 @@
 #include "models/api/secret.h"
 #include "models/external-provisioner/provisioner-test.h"
 
-/* What is known of a volume. */
+/* Facts of a volume. */
 enum {
     OURS = 1 << 0,        /* PROV-31 */
     KEEPS = 1 << 1,       /* gate HonorPVReclaimPolicy: our finalizer holds volumes */

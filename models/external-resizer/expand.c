@@ -457,7 +457,7 @@ resizer_plan_resize(const void *data, Plan *plan)
 
 /* ---- Which claims ---- */
 
-/* What is known of a claim. */
+/* Facts of a claim. */
 enum {
     KNOWN = 1 << 0,     /* the claim and the volume that it names */
     ANNOTATED = 1 << 1, /* the volume still is, though the node is done with it */

@@ -126,7 +126,7 @@ is_since(const ExternalResizer *self, int major, int minor)
     return sidecar_is_since(&self->options->common, major, minor, FALSE);
 }
 
-/* What one decision leaves for the next. */
+/* Results of one decision for the next. */
 typedef struct {
     const AttributesClass *class; /* kept by the plan: the claim may name another one by the end */
     const char *error;            /* of the driver */
@@ -336,7 +336,7 @@ decide_in_progress(const void *data, Plan *plan)
 
 /* ---- Which claims ---- */
 
-/* What is known of a claim. */
+/* Facts of a claim. */
 enum {
     KNOWN = 1 << 0,     /* the cache has it */
     NAMED = 1 << 1,     /* it names a volume ... */

@@ -53,7 +53,7 @@ snapshotter_with_secret(const ExternalSnapshotter *self, Plan *plan, PlanDecide 
 
 /* ---- SNAP-40 to SNAP-43 ---- */
 
-/* What is known of a content. */
+/* Facts of a content. */
 enum {
     KNOWN = 1 << 0,     /* it is there */
     OURS = 1 << 1,      /* of this driver, and so is its class */

@@ -143,7 +143,7 @@ is_in(const Object *object, const char *namespace)
     return strcmp(object->key->namespace, namespace) == 0;
 }
 
-/* What the second look finds is still there. */
+/* Counts the objects that the second look finds. */
 static void
 count_rest(Plan *plan, NamespaceSync *sync, int step)
 {

@@ -20,13 +20,13 @@ typedef struct {
     unsigned n;
 } SlotSet;
 
-/* What is kept of a claim; by slot. */
+/* The entry of a claim, by slot. */
 typedef struct {
     const Claim *claim;    /* (owned): NULL: none */
     uint32_t first_volume; /* 1 + the slot of a volume whose claimRef names it; 0: none */
 } ClaimEntry;
 
-/* What is kept of a volume; by slot. */
+/* The entry of a volume, by slot. */
 typedef struct {
     const Volume *volume;   /* (owned): NULL: none */
     GSequenceIter *free;    /* its place in a FreeVolumes; NULL: it has a claimRef */

@@ -155,7 +155,7 @@ enum {
     CLAIM_FACTS_END = 1 << 10,
 };
 
-/* What becomes of a claim. */
+/* The next step of a claim. */
 typedef enum {
     CLAIM_BIND,           /* the four writes of PVC-50 */
     CLAIM_SET_CLASS,      /* retroactive default class */

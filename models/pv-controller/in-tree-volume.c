@@ -18,7 +18,8 @@
 #define MEBIBYTE (INT64_C(1) << 20)
 #define GIBIBYTE (INT64_C(1) << 30)
 
-/* What the plugins differ in: GetAccessModes(), SupportsMountOption() and Provision() of each. */
+/* The differences between the plugins: GetAccessModes(), SupportsMountOption() and Provision() of
+ * each. */
 typedef struct {
     const char *name;
     uint32_t access_modes; /* AccessModes */
@@ -172,7 +173,7 @@ region_of(const InTreeQuery *query, const char *zone)
     return NULL;
 }
 
-/* What a class must not combine. Static; NULL: nothing is wrong */
+/* Parameters that a class must not combine. Static; NULL: nothing is wrong */
 static const char *
 zones_error(const InTreeQuery *query)
 {

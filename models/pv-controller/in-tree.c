@@ -130,7 +130,7 @@ plan_save(Plan *plan, const Making *making)
 
 /* ---- Making the disk: INT-33, INT-34 ---- */
 
-/* What all volumes that this controller makes have. */
+/* Sets the members that all volumes of this controller have. */
 static void
 claim_volume(const PvController *self, Volume *volume, const Making *making)
 {

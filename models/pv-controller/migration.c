@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* What claims and volumes of in-tree plugins are marked with: MIG-60 to MIG-62. */
+/* Marks claims and volumes of in-tree plugins: MIG-60 to MIG-62. */
 
 static const InTreePlugin *
 migrated_plugin(const PvController *self, const char *provisioner)

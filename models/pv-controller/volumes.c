@@ -28,7 +28,7 @@ enum {
     EXISTS = UID | HAS_CLAIM, /* a claim of that name and uid */
 };
 
-/* What becomes of a volume. */
+/* The next step of a volume. */
 typedef enum {
     VOLUME_MAKE_AVAILABLE,
     VOLUME_MAKE_BOUND,

@@ -200,7 +200,7 @@ find_special_nodes(Cycle *self)
     }
 }
 
-/* What the node says to the ask is kept. */
+/* Keeps the node's answer to the ask. */
 static gboolean
 ask_and_remember(FilterSearch *self, const NodeInfo *node)
 {

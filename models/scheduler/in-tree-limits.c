@@ -151,7 +151,8 @@ told_by_azure(const char *type)
     return AZURE_MAX;
 }
 
-/* What the kubelet of a machine of this type tells of the cloud's disks. Returns: -1: nothing */
+/* The limit for the cloud's disks that the kubelet of a machine of this type reports. Returns: -1:
+ * none */
 static int32_t
 told_by_cloud(NodeDisks disks, const char *type)
 {

@@ -11,7 +11,7 @@ typedef struct {
 } PodCountsTopology;
 
 struct PodCounter {
-    /* What is counted: pods by their labels, or, without a selector here, pods that have a
+    /* The counted pods: by their labels, or, without a selector here, pods that have a
      * CountedTerm. */
     const char *namespace;
     StringList *namespaces;

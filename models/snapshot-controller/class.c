@@ -108,7 +108,7 @@ decide_no_class(const void *data, Plan *plan)
         plan_fail(plan, "%s", snapshot_class_error(plan, sync->snapshot->class_name));
 }
 
-/* What is known of a snapshot. */
+/* Facts of a snapshot. */
 enum {
     NAMED = 1 << 0, /* it names a class */
     KNOWN = 1 << 1, /* ... which is there */

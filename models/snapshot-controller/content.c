@@ -54,7 +54,7 @@ snapshot_of_content(const SnapshotController *self, const SnapshotContent *conte
     return VOLUME_SNAPSHOT_CONST(object_store_get(snapshot_side(self, kind)->snapshot_store, key));
 }
 
-/* What is known of a content. */
+/* Facts of a content. */
 enum {
     ONE_SOURCE = 1 << 0, /* a volume or a given snapshot, not both */
     BOUND = 1 << 1,      /* it knows its snapshot's uid */

@@ -154,7 +154,7 @@ decide_volume_read(const void *data, Plan *plan)
 
 /* ---- The source claim ---- */
 
-/* What is known of it. */
+/* Facts of the source claim. */
 enum {
     CLAIM_KNOWN = 1 << 0,
     HELD = 1 << 1,  /* it has our finalizer */
@@ -231,7 +231,7 @@ plan_hold_claim(const SnapshotController *self, Plan *plan)
 
 /* ---- createSnapshotContent() ---- */
 
-/* What is known of the class. */
+/* Facts of the class. */
 enum {
     CLASSED = 1 << 0,
     CLASS_KNOWN = 1 << 1,

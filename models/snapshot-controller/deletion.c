@@ -155,7 +155,7 @@ content_that_goes(const SnapshotController *self, Plan *plan)
     return content != NULL && snapshot_content_is_of(content, snapshot) ? content : NULL;
 }
 
-/* What is known of a snapshot that has a deletionTimestamp. */
+/* Facts of a snapshot that has a deletionTimestamp. */
 enum {
     HELD = 1 << 0,      /* by one of our finalizers */
     FOUND = 1 << 1,     /* its content */

@@ -42,7 +42,7 @@ plan_next_member(const void *self, Plan *plan)
     }
 }
 
-/* What is known of a group that has a deletionTimestamp. */
+/* Facts of a group that has a deletionTimestamp. */
 enum {
     HELD = 1 << 0,      /* by our finalizer */
     FOUND = 1 << 1,     /* its content, which points back */

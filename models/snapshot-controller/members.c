@@ -121,7 +121,7 @@ member_new(const SnapshotController *self, const SnapshotSync *sync)
 
 /* ---- Its five requests, in order ---- */
 
-/* What was there before the sync. */
+/* Objects that were there before the sync. */
 enum {
     HAD_CONTENT = 1 << 0,
     HAD_SNAPSHOT = 1 << 1,

@@ -62,7 +62,7 @@ dynamic_content_key(const SnapshotController *self, const VolumeSnapshot *snapsh
                                        object_uid_format(snapshot->meta.uid, uid)));
 }
 
-/* What is wrong with a content of the right name. */
+/* The fault of a content of the right name. */
 typedef struct {
     const char *reason, *message; /* of the status and its Event; reason NULL: nothing */
     const char *error;            /* of the sync */
@@ -180,7 +180,7 @@ bind_given_content(Plan *plan, const VolumeSnapshot *snapshot, const SnapshotCon
     plan_then(plan, decide_content_bound);
 }
 
-/* What is known of a snapshot with its finalizers. */
+/* Facts of a snapshot with its finalizers. */
 enum {
     READY = 1 << 0, /* its status says so, and names a content */
     PRESENT =
@@ -402,7 +402,7 @@ decide_finalizers_added(const void *data, Plan *plan)
     plan_binding(data, plan);
 }
 
-/* What is known of a snapshot, once its claim's finalizer has been looked at. */
+/* Facts of a snapshot, after the look at its claim's finalizer. */
 enum {
     GOING = 1 << 0,      /* it has a deletionTimestamp */
     ONE_SOURCE = 1 << 1, /* a claim or a content, not both */

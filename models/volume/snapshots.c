@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the snapshot controller and the external-snapshotter share: the kinds of single and group
- * snapshots side by side, annotations, error texts, and the parameters of a class with the secrets
- * that they name. */
+/* Common parts of the snapshot controller and the external-snapshotter: the kinds of single and
+ * group snapshots side by side, annotations, error texts, and the parameters of a class with the
+ * secrets that they name. */
 #include "snapshots.h"
 
 #include <string.h>

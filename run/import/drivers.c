@@ -262,7 +262,7 @@ has_snapshots(const DriversFinding *self)
     return FALSE;
 }
 
-/* What most drivers can, and what the objects show. A profile may know more. */
+/* Capabilities of most drivers, and those that the objects show. A profile may know more. */
 static void
 find_capabilities(DriversFinding *self)
 {
@@ -371,7 +371,7 @@ get_pool(json_t *pools, const json_t *segments)
     return pool;
 }
 
-/* CSIStorageCapacity has what is free, by class and place; a pool has all the room, and several
+/* CSIStorageCapacity has the free room, by class and place; a pool has all the room, and several
  * classes of a driver share it. */
 static void
 find_room(DriversFinding *self)

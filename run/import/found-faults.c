@@ -282,7 +282,7 @@ found_outages(const Writes *writes,
 
 /* ---- Drivers ---- */
 
-/* What a call leaves behind when it goes well. */
+/* The trace of a successful call. */
 typedef struct {
     const char *method;
     RecordedKind kind;

@@ -224,7 +224,7 @@ duration_text(SimTime duration)
     return json_string(sim_time_format(duration, buffer));
 }
 
-/* What was measured takes the place of what a profile says. */
+/* Measured values replace the profile's. */
 static gboolean
 add_scrapes(Import *self, GError **error)
 {

@@ -65,7 +65,8 @@ deployment_of(const Dump *dump, const json_t *pod)
 
 /* ---- A ReplicaSet ---- */
 
-/* What the API server and the scheduler add to a pod: its node, and the volume of its token. */
+/* Takes off the additions of the API server and the scheduler: the node, and the volume of the
+ * token. */
 static void
 forget_placement(json_t *spec)
 {

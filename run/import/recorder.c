@@ -70,7 +70,7 @@ claim_text(const Recorder *self, const ObjectKey *claim)
     return recorded_text(self->recorded, text);
 }
 
-/* What does not change in an object's life, and what comes with time. */
+/* Members that do not change in an object's life, and members that come with time. */
 static void
 describe(Recorder *self, RecordedObject *record, const Object *object)
 {

@@ -100,7 +100,7 @@ recording_set_text(Recording *self, const char **member, const char *text)
         *member = recorded_text(self->recorded, text);
 }
 
-/* What an object's state tells, whether it is the answer's body or from a dump. */
+/* Links from an object's state, of the answer's body or of a dump. */
 static void
 take_links(Recording *self, Live *live, const BodyFacts *body, const char **claims)
 {
@@ -136,7 +136,7 @@ is_dumped(const Live *live, const json_t *dumped, SimTime created)
     return ABS(time - created) <= 2 * SIM_SECOND;
 }
 
-/* What holds in the first dump is no milestone, and what a first report would tell is told. */
+/* Facts that hold in the first dump are no milestones, so later reports are not read as firsts. */
 static void
 see_start(Live *live, unsigned facts)
 {

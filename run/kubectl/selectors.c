@@ -135,7 +135,7 @@ is_beyond(const char *value, const char *limit, gboolean is_greater)
     return *value != '\0' && *end == '\0' && (is_greater ? number > other : number < other);
 }
 
-/* What stands behind "=": a value, or nothing, the empty value. */
+/* The text behind "=": a value, or nothing, the empty value. */
 static gboolean
 read_comparison(SelectorsReader *self, const char *key, const char *value, gboolean *matches)
 {

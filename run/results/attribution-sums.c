@@ -50,7 +50,7 @@ attribution_sums_new(const SimTrace *trace)
     return self;
 }
 
-/* What is needed only while records are added. */
+/* Frees members that are needed only while records are added. */
 static void
 free_steps(AttributionSums *self)
 {

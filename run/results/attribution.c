@@ -393,7 +393,7 @@ attribution_bottlenecks(const Attribution *self, Stage stage, SimTime *sum)
 
 /* ---- Advice ---- */
 
-/* What sets the length of a wait: the first row with its kind and a prefix of its detail. */
+/* The limit behind a wait: the first row with its kind and a prefix of its detail. */
 /* clang-format off */
 static const struct {
     WaitKind wait;

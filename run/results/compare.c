@@ -606,7 +606,7 @@ append_cause_of_all(GString *text, const GPtrArray *lists, const char *name)
     g_string_append_c(text, '\n');
 }
 
-/* Those causes of a mean pod's wait that changed most: the first of each run, then the second of
+/* The causes of a mean pod's wait that changed most: the first of each run, then the second of
  * each, and so on. */
 static void
 append_causes_of_all(GString *text, const Comparison *self)

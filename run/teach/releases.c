@@ -15,7 +15,7 @@
 #include "run/scenario/release-defaults.h"
 #include "run/scenario/scenario.h"
 
-/* What one release gave. */
+/* The results of one release. */
 typedef struct {
     int minor;
     Scenario *scenario;

@@ -7,7 +7,7 @@
 #include "models/csi/flex-call.h"
 #include "models/external-resizer/external-resizer.h"
 
-/* What a Bound claim asks for, and has not: another class of attributes, or more room. */
+/* The open wishes of a Bound claim: another class of attributes, or more room. */
 
 static const char *
 handle_of(const Question *self, const Claim *claim, const char **driver)

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* What would help, as a command: the words in braces of a cause's row are filled in. */
+/* The remedy as a command: the words in braces of a cause's row are filled in. */
 
 /* Where a process is found; {process}: its name, or the name of the sidecar's image; {instance}:
  * the rest, such as a kubelet's node. */

@@ -200,7 +200,7 @@ ask_stopping(Question *self, const Pod *pod)
                      pod->meta.deleted_at > self->now ? pod->meta.deleted_at : SIM_TIME_MAX);
 }
 
-/* What is left in a namespace. */
+/* The remaining content of a namespace. */
 static gboolean
 ask_content(Question *self, const Object *namespace)
 {

@@ -355,7 +355,7 @@ cause_of_call(const WhyCall *call)
                : "driver-error";
 }
 
-/* What a driver works on while nothing is wrong. */
+/* Causes for a driver that works while nothing is wrong, by method. */
 static const char *const working_causes[CSI_N_METHODS] = {
     [CSI_CREATE_VOLUME] = "provisioning",
     [CSI_CONTROLLER_PUBLISH_VOLUME] = "attaching",
@@ -656,7 +656,7 @@ workers_flag(const char *process)
     return NULL;
 }
 
-/* What keeps a component's workers busy, most often. */
+/* Links to the busy workers of a component: its queue, its plans and the step of one. */
 static void
 link_busy(Question *self, const ModelClass *class, const char *instance, SimTime since)
 {

@@ -118,7 +118,7 @@ ask_leaving(Question *self, const NodeInfo *node, const char *driver)
     return FALSE;
 }
 
-/* Who has the places of a driver's volumes on a node. */
+/* The pods that have the places of a driver's volumes on a node. */
 static gboolean
 ask_limit(Question *self, const Pod *pod, const NodeAnswer *answer)
 {

@@ -188,7 +188,7 @@ question_clear(Question *self)
     why_free(self->why);
 }
 
-/* What only takes time takes more of it while the API server is slow. */
+/* Causes that only take time take more of it while the API server is slow. */
 static void
 blame_api(Question *self)
 {
@@ -206,7 +206,7 @@ blame_api(Question *self)
               fault->until);
 }
 
-/* What has lasted so long is slow, though nothing hinders it. */
+/* A wait of this length is slow, though nothing hinders it. */
 #define LONG_WAIT SIM_MINUTE
 
 static void

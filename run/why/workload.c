@@ -256,7 +256,7 @@ why_ask_cron_job(Question *self, const Object *workload)
     return why_ask_process(self, "kube-controller-manager", NULL);
 }
 
-/* Whoever makes the budget's pods may be kept from making one more. */
+/* The owners of the budget's pods may be kept from making one more. */
 static gboolean
 ask_owners(Question *self, const DisruptionBudget *budget)
 {

@@ -122,7 +122,7 @@ adopt_claim_of(const Run *self, const Volume *volume)
                                                                            : NULL;
 }
 
-/* What the volume is a copy of, as far as that is still there. */
+/* The source of the volume's copy, if it is still there. */
 static void
 find_source(const Run *self, const Claim *claim, CsiModelledVolume *past)
 {

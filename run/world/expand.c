@@ -11,7 +11,7 @@
 #define ANNOTATION(name) "resize.topolvm.io/" name
 #define GI (INT64_C(1) << 30)
 
-/* What a kubelet was told last of a volume. */
+/* A volume's usage in the last answer to a kubelet. */
 typedef struct {
     int64_t bytes, available_bytes, inodes, free_inodes;
 } ExpandUsage;

@@ -44,7 +44,7 @@ add_service(Run *self)
         api_server_place(cluster_api(self->cluster), world_parse(self, service));
 }
 
-/* Those that every cluster has, and those that objects are in. */
+/* The namespaces that every cluster has, and those of the objects. */
 static void
 add_namespaces(Run *self)
 {

@@ -576,7 +576,7 @@ add_performer(Run *self, const ScenarioAction *action, SimTime at, gboolean is_b
     performer->client_hash = sim_hash_combine(sim_hash_string(CLIENT), performer->number);
     performer->refusal = g_string_new(NULL);
     performer->templates = g_ptr_array_new_with_free_func((GDestroyNotify)object_unref);
-    /* What clients did in a session was not known before, so nothing of it is now. */
+    /* Actions of a session were not known in advance, so they are not read in advance. */
     if (performer->number < self->scenario->recorded_from && !is_by_hand)
         read_templates(performer);
     g_ptr_array_add(self->performers, performer);

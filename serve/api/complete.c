@@ -114,7 +114,7 @@ complete_node(const Object *node, json_t *json)
 
 /* ---- Pods ---- */
 
-/* What admission sets (Priority, ServiceAccount), and the controllers that make pods. */
+/* Members that admission (Priority, ServiceAccount) and the controllers of pods set. */
 static void
 complete_pod_spec(const Run *run, const Object *object, json_t *json)
 {

@@ -39,7 +39,7 @@ struct ServeStage {
 
 /* ---- Objects ---- */
 
-/* What is drawn of an object of each kind. */
+/* The drawn members of an object, by kind. */
 static json_t *
 stage_pod(const Object *object)
 {

@@ -515,8 +515,8 @@ has_definition(const ServeStore *self, const ApiResource *row)
     return key != NULL && api_server_get(self->api, key) != NULL;
 }
 
-/* What a cluster has only if somebody has installed or enabled it: the snapshot controller's kinds,
- * others' kinds, kinds behind a gate. */
+/* Kinds that a cluster has only if somebody has installed or enabled them: the snapshot
+ * controller's kinds, others' kinds, kinds behind a gate. */
 static gboolean
 is_installed(const ServeStore *self, const ApiResource *row, ObjectKind kind)
 {

@@ -223,7 +223,7 @@ convert_columns(json_t *columns, Way way)
     }
 }
 
-/* What all versions have in common may stand beside their list in v1beta1. */
+/* Members common to all versions may stand beside their list in v1beta1. */
 static const Rename common[] = {
     {"schema",                   "validation"              },
     {"subresources",             "subresources"            },

@@ -143,7 +143,8 @@ is_in_view(const WatchWatch *self, json_t *object)
     return selection_takes(&self->selection, object);
 }
 
-/* What the change is for this watch: an object may come into its view, and leave it. NULL: nothing
+/* The type of the change for this watch: an object may come into its view, and leave it. NULL:
+ * nothing
  */
 static const char *
 event_type(const WatchWatch *self, StoreChange *change)

@@ -21,7 +21,7 @@ check_size(Check *check, size_t n_bytes, const char *path)
                     DATA_BYTES_MAX);
 }
 
-/* What the decoder says of a value that is no base64. Returns: the number of bytes */
+/* Reports a value that is no base64 in the decoder's words. Returns: the number of bytes */
 static size_t
 check_bytes(Check *check, const json_t *data, const char *path)
 {

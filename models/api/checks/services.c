@@ -116,7 +116,7 @@ check_affinity(Check *check, const json_t *spec)
                       "must be greater than 0 and less than 86400");
 }
 
-/* What only services of the type LoadBalancer, or reachable from outside, may have. */
+/* Members that only services of the type LoadBalancer, or reachable from outside, may have. */
 static void
 check_load_balancer(Check *check, const json_t *spec)
 {

@@ -21,7 +21,7 @@ report_unknown(ApiParser *parser, const SchemaType *type, const char *key, const
     api_parser_leave(parser, length);
 }
 
-/* What reads the value need not tell it again. */
+/* Reports a value that is no object; its later reader need not report it again. */
 static void
 report_shape(ApiParser *parser, const json_t *value)
 {

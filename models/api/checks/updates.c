@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What an update may not change: Validate...Update() of each kind. A single field that may never
- * change is "+immutable" in kubernetes.types; pods are in pod-updates.c. The rules on storage,
- * which components keep too, are in models/apiserver. */
+/* Members that an update may not change: Validate...Update() of each kind. A single field that may
+ * never change is "+immutable" in kubernetes.types; pods are in pod-updates.c. The rules on
+ * storage, which components keep too, are in models/apiserver. */
 #include "checks-private.h"
 
 #include <string.h>

@@ -100,7 +100,7 @@ refuse_labels(Check *check, const json_t *labels)
                  "write the labels of spec.selector here", words);
 }
 
-/* What the template of a controller must be that runs pods for ever. The selector is a
+/* Checks the template of a controller that runs pods for ever. The selector is a
  * LabelSelector, or a map of labels. */
 static void
 check_template_of(Check *check, const json_t *spec, gboolean is_map)

@@ -197,7 +197,7 @@ migration_azure_share(const char *handle, GError **error)
     return NULL;
 }
 
-/* What the source lacks, from the handle. */
+/* Members that the source lacks, from the handle. */
 static gboolean
 fill_from_handle(json_t *volume, const char *handle, json_t *source, GError **error)
 {

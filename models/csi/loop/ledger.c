@@ -286,7 +286,7 @@ parse_deed(const char *name, size_t length, LoopDeed *deed)
     return FALSE;
 }
 
-/* What write_line() may have written: a forged ledger must not make us remove /etc. */
+/* TRUE if write_line() can have written it: a forged ledger must not make us remove /etc. */
 static gboolean
 may_stand(const LoopEntry *entry)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What was there before the simulation began. Nothing takes time, and the rules that hold back
- * calls are not asked: it has happened. */
+/* Volumes, snapshots and groups from before the simulation. Nothing takes time, and the rules that
+ * hold back calls are not asked: it has happened. */
 #include "modelled-private.h"
 
 void

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/workloads/stateful-set/private.h"
 
-/* What a sync of a StatefulSet sees (WL-40, steps 1 to 4). */
+/* The view of a StatefulSet in a sync (WL-40, steps 1 to 4). */
 
 gboolean
 stateful_is_running_and_ready(const Pod *pod)

@@ -141,7 +141,7 @@ has_write_of(const Writes *writes, RecordedKind kind, const char *name, const ch
     return FALSE;
 }
 
-/* What became of a claim. */
+/* The later life of a claim. */
 typedef struct {
     gboolean waited, attached, deleted; /* deleted: its volume, too */
 } ClaimFate;
@@ -181,7 +181,7 @@ is_attachable(const GPtrArray *dumps, const char *driver)
     return TRUE;
 }
 
-/* The class that suits best what happened: 0 is the worst. */
+/* How well the class fits the claim's later life: 0 is the worst. */
 static int
 suits(const GPtrArray *dumps, const json_t *class, const ClaimFate *fate)
 {

@@ -35,7 +35,7 @@
 #define SIGMA_MAX 1.5
 
 /* The method that a stage is about, and the one in its place for drivers without NodeStageVolume.
- * What else is in a stage, the simulation has, too. */
+ * The other parts of a stage are in the simulation, too. */
 static const struct {
     ReplayStage stage;
     CsiMethod method;
@@ -264,10 +264,10 @@ replay_fit_simulate(ReplayFit *self, GError **error)
     return self->replay != NULL;
 }
 
-/* What the recorded objects of a stage took longer than the simulated ones, and its standard error,
- * in two ways: by the fast objects of both sides, which is better where retries and polls scatter
- * them, and object by object, which is better in a queue. The one with the smaller error counts.
- * Returns: FALSE: chance alone might make such a difference */
+/* The time by which recorded objects of a stage are slower than simulated ones, and its standard
+ * error, in two ways: by the fast objects of both sides, which is better where retries and polls
+ * scatter them, and object by object, which is better in a queue. The one with the smaller error
+ * counts. Returns: FALSE: chance alone might make such a difference */
 static gboolean
 difference(const ReplayFitSamples *samples, double *seconds)
 {

@@ -16,7 +16,7 @@ typedef struct {
         *claims; /* of the simulated side "namespace/name" -> the real one's, if they differ */
 } Match;
 
-/* What objects of both sides have in common. Returns: (owned): NULL: no such object */
+/* The key that both sides' objects have in common. Returns: (owned): NULL: no such object */
 typedef char *(*MatchKey)(const Match *self, const RecordedObject *object, gboolean is_real);
 
 static SimTime

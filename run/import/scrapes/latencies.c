@@ -101,7 +101,7 @@ lower_bound(const LatenciesBuckets *self, int i)
     return i > 0 ? self->upper[i - 1] : 0;
 }
 
-/* The bucket without an end is taken as twice its begin, or as what the mean needs. */
+/* The bucket without an end ends at twice its begin, or further if the mean needs it. */
 static double
 upper_bound(const LatenciesBuckets *self, int i)
 {

@@ -10,7 +10,7 @@
 #include "models/api/fields.h"
 #include "models/api/object.h"
 
-/* What objects name. @effect: of a run without it */
+/* A reference to another object. @effect: of a run without it */
 typedef struct {
     const char *kind, *path; /* of the object that names it; "[]": each item of a list */
     const char *wanted, *effect;

@@ -113,7 +113,7 @@ write_compare(const ManagedFieldsWrite *self,
     exclude(&changes->removed, self->ignored);
 }
 
-/* What conflicts are collected for. */
+/* The conflicts with one manager. */
 typedef struct {
     GPtrArray *conflicts;
     char *manager; /* (owned): manager_text() */
@@ -302,7 +302,7 @@ prune(const ManagedFieldsWrite *self, json_t *merged, const json_t *last)
     json_t *old = typed_with_named(last, self->type);
     json_t *owned = typed_with_named(managed, self->type);
 
-    /* What stays: not applied last time, or somebody has it. */
+    /* Fields that stay: not applied last time, or owned by another manager. */
     json_t *pruned = typed_remove(merged, old, self->type);
     json_t *kept_fields = typed_field_set(pruned, self->type);
     json_t *kept = typed_with_named(kept_fields, self->type);

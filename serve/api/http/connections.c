@@ -179,7 +179,7 @@ cut_hung_up(Connections *self)
     }
 }
 
-/* Whoever sends slowly holds memory; the newest may yet end. */
+/* A slow sender holds memory; the newest body may yet end. */
 static void
 cut_oldest_body(Connections *self)
 {

@@ -11,7 +11,7 @@
 
 #include "models/api/field.h"
 
-/* What is left of a message. */
+/* The rest of a message. */
 typedef struct {
     const guint8 *at, *end;
     unsigned depth;
@@ -80,7 +80,7 @@ read_field(DecodeMessage *self, WireField *field)
 {
     uint64_t tag, length;
 
-    /* Whoever takes a number for a message finds an empty one. */
+    /* A number that is read as a message is an empty one. */
     *field = (WireField){
         .bytes = {self->end, self->end, self->depth + 1, self->error}
     };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Events of a run as JSON lines and as `kubectl get events -o json` prints them. A run has more
  * Events than other objects, so each is written directly, without a tree of JSON. The list is
- * sorted by namespace and name: the involved objects are sorted, which are far fewer, and the
- * Events of each by time; only where one name continues another as a time would are names compared
- * letter by letter. */
+ * sorted by namespace and name. An Event's name is its object's name and a time, so these two are
+ * compared; the text of whole names is made only where one object's name continues another as a
+ * time would. */
 #include "event-list.h"
 
 #include <string.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-
 /* The one place where an occurrence of a run becomes a record. API server, drivers and plans have
  * an observer here, and here alone; subscribers stand in a list for each kind of record. A source
  * is observed from its first subscriber on, since a run without a log of requests must not pay for
@@ -11,7 +10,6 @@
  * which is 84 % more memory (1.35 GiB on 1.40 with 150,000 pods). Without the steps, and in place
  * of the milestones, it is still 25 %. So each subscriber keeps what it needs: milestones take 1.1
  * KB per pod, load and metrics next to nothing. */
-
 #include "record.h"
 
 #include "models/plan/plan.h"

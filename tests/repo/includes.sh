@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Who may use whom: the floors of the house (floors.txt). A room includes headers of its own and of lower floors, and refers to
 # no symbol of a higher one, so that no circle between rooms is possible. A component includes no other component's header; only
-# the table of all models names them.
+# the table of all models names them. Files inside a room have an order, too (insides.txt).
 . "${KVOLSIM_SRCDIR:?}/tests/repo/lib.sh"
 
 tree_files sim models run serve cli | grep '\.[ch]$' >"$scratch/files"
 while read -r file; do
     grep -n '^[ \t]*#[ \t]*include[ \t]*"' "$file" | sed "s|^|$file:|"
 done <"$scratch/files" >"$scratch/includes"
-
 
 # floor_of(room): its number, from 1; 0: it has none. may_use(from, to): whether rooms may.
 floors='
@@ -83,7 +82,15 @@ if [ -s "$scratch/objects" ]; then
                 print object ": uses " symbol " of " owner[symbol]
         }' "$KVOLSIM_SRCDIR/tests/repo/floors.txt" pass=1 "$scratch/symbols" pass=2 "$scratch/symbols" >"$scratch/upward"
     case_result "no symbol is used against the arrow" "$scratch/upward"
+    # A number that is too high is as wrong: it would let in new arrows.
+    cd "$KVOLSIM_SRCDIR" || exit 1
+    sed -n 's/^\([a-z][a-z/-]*\) [0-9]*$/\1/p' tests/repo/insides.txt | while read -r room; do
+        scripts/rooms-picture --inside "$room" --build "$builddir" --arrows >"$scratch/inside" 2>&1 ||
+            [ $? -eq 2 ] || cat "$scratch/inside" # 2: not all of it is built here
+    done >"$scratch/insides"
+    case_result "inside rooms, as many arrows run up as insides.txt says" "$scratch/insides"
 else
+    case_skip "inside rooms, as many arrows run up as insides.txt says" "nothing is built here"
     case_skip "no symbol is used against the arrow" "nothing is built here"
 fi
 cases_end

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "models/kubelet/operation-executor.h"
-#include "models/kubelet/volume-manager.h"
+#include "models/kubelet/volume-manager/operation-executor.h"
 
 /* What only tests may call from outside of its file. */
 
@@ -11,9 +10,5 @@ gboolean volume_expansion_is_told(const Claim *claim);
 /* @name: interned. Returns: (borrowed): NULL: none */
 NodeVolume *node_volume_find(const Kubelet *self, const char *name);
 void node_volume_mount_changed(PodMount *mount, MountState state);
-/* Reads the path. Returns: FALSE: it is no volume's */
-gboolean volume_directory_parse(VolumeDirectory *self, Strings *strings);
-/* Returns: (borrowed): [VolumeDirectory] (owned by the array) */
-GPtrArray *reconstruct_disk(const Kubelet *self);
 /* The files in the volumes' directories cannot be read any more (KVM-62); @disk: Component.disk */
-void reconstruct_spoil(void *disk);
+void volume_directories_spoil(void *disk);

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/kubelet/csi-plugin/csi-plugin.h"
 #include "models/kubelet/eviction/eviction.h"
-#include "node-status.h"
-#include "operation-executor.h"
-#include "plugin-manager.h"
-#include "pod-worker.h"
-#include "relist.h"
+#include "models/kubelet/eviction/pressure.h"
+#include "models/kubelet/measure.h"
+#include "models/kubelet/plugin-manager/plugin-manager.h"
+#include "models/kubelet/pod-workers/pod-worker.h"
+#include "models/kubelet/restart.h"
+#include "models/kubelet/runtime/runtime.h"
+#include "models/kubelet/shutdown.h"
+#include "models/kubelet/status/node-status.h"
+#include "models/kubelet/status/pod-status.h"
+#include "models/kubelet/volume-manager/operation-executor.h"
 
 #define AT(member) offsetof(KubeletOptions, member)
 #define FIRST_LOOK (970 * SIM_MS) /* TIM-94: from the first NodeGetInfo */
@@ -73,74 +78,6 @@ kubelet_client_qps(const void *options, unsigned *burst)
 
     *burst = (unsigned)kubelet->kube_api_burst;
     return kubelet->kube_api_qps;
-}
-
-SimTime
-kubelet_draw_phase(const Kubelet *self, uint64_t n, SimTime below)
-{
-    SimStream stream = sim_stream(self->base.sim, "kubelet/phase");
-
-    return (SimTime)sim_random_below(stream, self->node_key->hash, n, (uint64_t)below);
-}
-
-/* TIM-43c: a time.Ticker, so without drift. */
-SimTime
-kubelet_sync_tick(const Kubelet *self, SimTime due)
-{
-    return due + (self->sync_phase - due % SIM_SECOND + SIM_SECOND) % SIM_SECOND;
-}
-
-/* After a restart the plugin manager's first pass comes at once, and the analyzer's of volumes:
- * their phase is the kubelet's start. With the cluster's start its phase is random, as that of all
- * loops. */
-SimTicker *
-kubelet_make_loop(
-    Kubelet *self, const char *name, unsigned number, SimTime period, gboolean (*pass)(void *self))
-{
-    const Timing *timing = process_timing(self->base.process);
-    SimTime cost = number == LOOP_RELIST ? timing->relist_pass : timing->loop_pass;
-    SimTime step = period + cost;
-    gboolean from_start = number == LOOP_PLUGINS || number == LOOP_VOLUME_STATS;
-    SimTime phase = from_start && self->base.started_late ? self->born_at % step
-                                                          : kubelet_draw_phase(self, number, step);
-    SimTime passed = sim_now(self->base.sim) % step;
-    SimTickerOptions options = {
-        .name = name,
-        .period = period,
-        .cost = cost,
-        .phase = (phase - passed + step) % step,
-        .order = self->base.order + number,
-        .wait = number == LOOP_RELIST ? WAIT_RUNTIME : WAIT_POLL,
-        .pass = pass,
-        .self = self,
-    };
-
-    return sim_ticker_new(self->base.sim, &options);
-}
-
-void
-kubelet_ensure_loops(Kubelet *self)
-{
-    if (self->workers != NULL)
-        return;
-    self->drivers = process_informer(self->base.process, KIND_CSI_DRIVER, NULL);
-    self->workers = g_ptr_array_new();
-    self->volumes = g_ptr_array_new();
-    self->awaiting = g_ptr_array_new();
-    self->unprocessed = g_ptr_array_new();
-    self->populating = g_ptr_array_new();
-    self->stopping = g_ptr_array_new();
-    self->due = g_ptr_array_new();
-    self->passing = g_ptr_array_new();
-    self->relist = kubelet_make_loop(self, "kubelet/PLEG relist", LOOP_RELIST, SIM_SECOND,
-                                     relist_pass); /* KVM-84 */
-    self->populator = kubelet_make_loop(self, "kubelet/populator", LOOP_POPULATOR, 100 * SIM_MS,
-                                        volume_populator_pass); /* KVM-1 */
-    self->reconciler = kubelet_make_loop(self, "kubelet/reconciler", LOOP_RECONCILER, 100 * SIM_MS,
-                                         volume_reconciler_pass); /* KVM-2, TIM-43 */
-    self->relist_label = sim_label(self->base.sim, "kubelet/PLEG relist");
-    self->reconciler_label = sim_label(self->base.sim, "kubelet/reconciler");
-    informer_add_handler(self->drivers, volume_populator_on_driver, self);
 }
 
 static void
@@ -221,6 +158,14 @@ start_again(Kubelet *self)
     self->first_look = sim_after(self->base.sim, FIRST_LOOK, &first_look_event, self, WAIT_STARTUP);
 }
 
+/* Before a scrape: of all kubelets together. */
+static void
+measure(void *data)
+{
+    plugin_manager_measure(data);
+    volume_stats_measure(data);
+}
+
 static void
 kubelet_init(void *data)
 {
@@ -232,13 +177,17 @@ kubelet_init(void *data)
     self->born_at = sim_now(self->base.sim);
     self->node_key = objects_key(self->base.objects, KIND_NODE, NULL, node);
     self->sync_phase = kubelet_draw_phase(self, LOOP_SYNC, SIM_SECOND);
-    g_queue_init(&self->reports);
     self->nodes = process_informer(process, KIND_NODE, node);
+    self->workers = g_ptr_array_new_with_free_func(pod_worker_free);
+    self->pod_calls = &pod_worker_calls;
+    pod_status_init(self);
+    shutdown_init(self);
+    pressure_init(self);
     node_status_init(self);
     eviction_init(self);
-    pressure_init(self);
-    plugin_registration_init(self);
-    kubelet_measure_begin(self);
+    pressure_begin(self);
+    plugin_manager_init(self);
+    kubelet_measure_begin(self, measure);
     reconstruct_volumes(self);
     informer_add_handler(self->nodes, volume_reconciler_on_node, self);
     if (self->base.started_late) {
@@ -250,14 +199,6 @@ kubelet_init(void *data)
 }
 
 static void
-free_all(GPtrArray *array, void (*free_item)(void *item))
-{
-    for (unsigned i = 0; i < array->len; i++)
-        free_item(array->pdata[i]);
-    g_ptr_array_unref(array);
-}
-
-static void
 kubelet_clear(void *data)
 {
     Kubelet *self = data;
@@ -265,30 +206,15 @@ kubelet_clear(void *data)
     kubelet_measure_end(self);
     flex_drivers_free(self->flex_drivers);
     sim_cancel(self->base.sim, self->first_look);
-    sim_cancel(self->base.sim, self->shutdown_event);
-    sim_cancel(self->base.sim, self->pressure_event);
+    shutdown_clear(self);
+    pressure_clear(self);
     eviction_clear(self);
-    sim_cancel(self->base.sim, self->report_retry);
-    plugin_registration_clear(self);
-    sim_ticker_free(self->status_loop);
-    api_client_free(self->heartbeats);
-    g_clear_pointer(&self->told_in_use, string_list_unref);
-    if (self->workers == NULL)
-        return;
-    sim_cancel(self->base.sim, self->relist_soon);
-    sim_ticker_free(self->relist);
-    sim_ticker_free(self->populator);
-    sim_ticker_free(self->reconciler);
-    sim_ticker_free(self->stats_analyzer);
-    free_all(self->volumes, node_volume_free);
-    free_all(self->workers, pod_worker_free);
-    g_ptr_array_unref(self->awaiting);
-    g_ptr_array_unref(self->unprocessed);
-    g_ptr_array_unref(self->stopping);
-    g_ptr_array_unref(self->due);
-    g_ptr_array_unref(self->passing);
-    g_ptr_array_unref(self->populating);
-    g_clear_pointer(&self->images, g_ptr_array_unref);
+    pod_status_free(self);
+    plugin_manager_clear(self);
+    node_status_clear(self);
+    volume_manager_free(self->volume_manager);
+    g_ptr_array_unref(self->workers);
+    pod_runtime_free(self);
 }
 
 static void

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "operation-executor.h"
-#include "plugin-manager.h"
-#include "pod-worker.h"
+#include "measure.h"
 
 /* Metrics of a kubelet. They cost nothing unless the scenario measures them. */
-
-#define SOCKETS "/var/lib/kubelet/plugins_registry/"
 
 static const char actual_state[] = "actual_state_of_world",
                   desired_state[] = "desired_state_of_world";
@@ -102,25 +98,6 @@ kubelet_count_label(const Kubelet *self, MetricFamily family, const Object *pv)
                    1);
 }
 
-/* MET-98 */
-static void
-count_plugin(const Kubelet *self, NodePlugin *plugin)
-{
-    SimMetrics *metrics = sim_metrics(self->base.sim);
-    const char *job = process_job(self->base.process);
-
-    if (plugin->desired_count == NULL) {
-        g_autofree char *socket = g_strconcat(
-            SOCKETS, cluster_driver_name(self->base.cluster, plugin->driver), "-reg.sock", NULL);
-        plugin->desired_count =
-            metric_series(metrics, METRIC_KUBELET_PLUGINS, job, socket, desired_state);
-        plugin->actual_count =
-            metric_series(metrics, METRIC_KUBELET_PLUGINS, job, socket, actual_state);
-    }
-    sim_series_add(plugin->desired_count, plugin->desired != 0);
-    sim_series_add(plugin->actual_count, plugin->actual != 0);
-}
-
 gboolean
 kubelet_watches_health(const Kubelet *self)
 {
@@ -165,21 +142,9 @@ kubelet_measure_question(const Kubelet *self, const char *driver, SimTime took)
                            took);
 }
 
-/* Before a scrape: of all kubelets together. */
-static void
-measure_measure(void *data)
-{
-    const Kubelet *self = data;
-
-    for (unsigned i = 0; i < self->n_plugins; i++)
-        count_plugin(self, &self->plugins[i]);
-    for (unsigned i = 0; self->stats_analyzer != NULL && i < self->workers->len; i++)
-        volume_stats_measure(self->workers->pdata[i]);
-}
-
 /* MET-161: families without labels are there from the start. */
 void
-kubelet_measure_begin(Kubelet *self)
+kubelet_measure_begin(Kubelet *self, void (*collect)(void *self))
 {
     static const unsigned scalars[] = {
         METRIC_KUBELET_RECONSTRUCTED,  METRIC_KUBELET_RECONSTRUCT_ERRORS,
@@ -194,7 +159,7 @@ kubelet_measure_begin(Kubelet *self)
         return;
     for (unsigned i = 0; i < G_N_ELEMENTS(scalars); i++)
         (void)metric_series(metrics, scalars[i], process_job(self->base.process), NULL);
-    sim_metrics_add_collector(metrics, measure_measure, self);
+    sim_metrics_add_collector(metrics, collect, self);
 }
 
 /* Its volumes leave the counts with it. */
@@ -204,7 +169,7 @@ kubelet_measure_end(Kubelet *self)
     SimMetrics *metrics = sim_metrics(self->base.sim);
 
     sim_metrics_remove_collector(metrics, self);
-    for (unsigned i = 0; metrics != NULL && self->workers != NULL && i < self->workers->len; i++) {
+    for (unsigned i = 0; metrics != NULL && i < self->workers->len; i++) {
         const PodWorker *worker = self->workers->pdata[i];
         for (unsigned k = 0; k < worker->n_mounts; k++) {
             const PodMount *mount = &worker->mounts[k];

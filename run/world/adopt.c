@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The start from a running cluster's objects: the drivers have the volumes and snapshots that
  * objects tell of, and have attached what is attached. What is staged and published on a node its
- * kubelet tells (models/kubelet/adopt.c). */
+ * kubelet tells (models/kubelet/volume-manager/adopt.c). */
 #include "models/api/local/local-volume.h"
 #include "models/api/snapshot.h"
 #include "models/api/workload.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "models/kubelet/volume-manager.h"
+#include "models/kubelet/volume-manager/volume-manager.h"
 
 #include <jansson.h>
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/api/fields.h"
 #include "models/kubelet/kubelet-test.h"
-#include "models/kubelet/node-status.h"
-#include "models/kubelet/operation-executor.h"
-#include "models/kubelet/pod-worker.h"
+#include "models/kubelet/pod-workers/pod-worker.h"
+#include "models/kubelet/runtime/runtime.h"
+#include "models/kubelet/status/node-status.h"
+#include "models/kubelet/volume-manager/operation-executor.h"
 #include "tests/conformance/engine.h"
 #include "tests/conformance/kubelet-names.h"
 #include "tests/conformance/stories/story.h"
@@ -200,8 +201,8 @@ list_volumes(const Trace *self, IsListed is_listed)
 {
     json_t *list = json_array();
 
-    for (unsigned i = 0; i < self->kubelet->volumes->len; i++) {
-        const NodeVolume *volume = self->kubelet->volumes->pdata[i];
+    for (unsigned i = 0; i < self->kubelet->volume_manager->volumes->len; i++) {
+        const NodeVolume *volume = self->kubelet->volume_manager->volumes->pdata[i];
         if (is_listed(volume))
             json_array_append_new(list, tell_device(self, volume));
     }
@@ -214,8 +215,8 @@ list_mounts(const Trace *self, const char *pod, gboolean possibly)
 {
     json_t *list = json_array();
 
-    for (unsigned i = 0; i < self->kubelet->volumes->len; i++) {
-        const NodeVolume *volume = self->kubelet->volumes->pdata[i];
+    for (unsigned i = 0; i < self->kubelet->volume_manager->volumes->len; i++) {
+        const NodeVolume *volume = self->kubelet->volume_manager->volumes->pdata[i];
         for (const PodMount *mount = volume->mounts; mount != NULL; mount = mount->next) {
             gboolean is_wanted = pod == NULL || g_str_equal(pod_name(mount), pod);
             gboolean is_mounted = mount->state == MOUNT_DONE && !is_vague(self, mount);
@@ -549,8 +550,8 @@ get_to_mount(Trace *self, const json_t *args, KubeletVolumesAnswer *answer)
 {
     (void)args;
     answer->value = json_array();
-    for (unsigned i = 0; i < self->kubelet->volumes->len; i++) {
-        const NodeVolume *volume = self->kubelet->volumes->pdata[i];
+    for (unsigned i = 0; i < self->kubelet->volume_manager->volumes->len; i++) {
+        const NodeVolume *volume = self->kubelet->volume_manager->volumes->pdata[i];
         for (const PodMount *mount = volume->mounts; mount != NULL; mount = mount->next)
             if (mount->desired)
                 json_array_append_new(
@@ -725,7 +726,8 @@ suite_kubelet_volumes_replay(Case *case_)
     add_world(case_);
     self.kubelet = cluster_model(case_->cluster, &kubelet_class, NODE_NAME);
     self.workers = g_hash_table_new(g_str_hash, g_str_equal);
-    kubelet_ensure_loops(self.kubelet);
+    volume_manager_ensure(self.kubelet);
+    pod_runtime_ensure(self.kubelet);
     json_object_foreach(pods, uid, volumes)
         suite_kubelet_volumes_add_pod(&self, uid, volumes);
     json_array_foreach(case_get(case_, "steps"), i, step)

@@ -6,8 +6,9 @@
 #include "models/expand-controller/expand-private.h"
 #include "models/kubelet/kubelet-test.h"
 #include "models/kubelet/kubelet.h"
-#include "models/kubelet/operation-executor.h"
-#include "models/kubelet/pod-worker.h"
+#include "models/kubelet/pod-workers/pod-worker.h"
+#include "models/kubelet/runtime/runtime.h"
+#include "models/kubelet/volume-manager/operation-executor.h"
 #include "models/volume/resize-status.h"
 #include "tests/conformance/compare.h"
 #include "tests/conformance/script-driver.h"
@@ -275,7 +276,8 @@ node_start(KubeletWorld *node, Case *self, Object *pv, const char *plugin)
     cluster_add_node(self->cluster, word(self, NODE_NAME), kubelet_options, self);
     case_start(self, &world);
     node->kubelet = cluster_model(self->cluster, &kubelet_class, NODE_NAME);
-    kubelet_ensure_loops(node->kubelet);
+    volume_manager_ensure(node->kubelet);
+    pod_runtime_ensure(node->kubelet);
     node->volume = (NodeVolume){
         .kubelet = node->kubelet,
         .name = word(self, "volume-name"),

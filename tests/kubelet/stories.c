@@ -14,9 +14,10 @@ story_volume(World *world)
 {
     const Kubelet *kubelet = node_world_kubelet(world);
 
-    assert_true(kubelet->volumes == NULL || kubelet->volumes->len <= 1);
-    return kubelet->volumes == NULL || kubelet->volumes->len == 0 ? NULL
-                                                                  : kubelet->volumes->pdata[0];
+    assert_true(kubelet->volume_manager == NULL || kubelet->volume_manager->volumes->len <= 1);
+    return kubelet->volume_manager == NULL || kubelet->volume_manager->volumes->len == 0
+               ? NULL
+               : kubelet->volume_manager->volumes->pdata[0];
 }
 
 void

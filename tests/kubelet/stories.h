@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "models/kubelet/operation-executor.h"
-#include "models/kubelet/pod-worker.h"
+#include "models/kubelet/pod-workers/pod-worker.h"
+#include "models/kubelet/volume-manager/operation-executor.h"
 #include "node-world.h"
 
 /* Stories of Kubernetes' own tests of the volume manager, retold with a whole kubelet: what those

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "models/csi/modelled/modelled-test.h"
-#include "models/kubelet/operation-executor.h"
-#include "models/kubelet/pod-worker.h"
+#include "models/kubelet/pod-workers/pod-worker.h"
+#include "models/kubelet/volume-manager/operation-executor.h"
 #include "node-world.h"
 
 #define MS(ms) ((ms)*SIM_MS)
@@ -706,9 +706,9 @@ assert_clean(World *world)
         assert_int_equal(csi_modelled_driver_n_targets(world->driver, name, node), 0);
         assert_false(csi_modelled_driver_is_staged(world->driver, name, node));
     }
-    for (unsigned i = 0; i < kubelet->volumes->len;
+    for (unsigned i = 0; i < kubelet->volume_manager->volumes->len;
          i++) { /* only what a failure is remembered of */
-        const NodeVolume *volume = kubelet->volumes->pdata[i];
+        const NodeVolume *volume = kubelet->volume_manager->volumes->pdata[i];
         assert_false(volume->in_actual || volume->mounts != NULL || volume->operations == NULL);
     }
 }

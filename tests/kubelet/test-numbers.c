@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "models/csi/modelled/modelled-test.h"
-#include "models/kubelet/operation-executor.h"
-#include "models/kubelet/pod-worker.h"
+#include "models/kubelet/pod-workers/pod-worker.h"
+#include "models/kubelet/volume-manager/operation-executor.h"
 #include "node-world.h"
 
 /* The volume manager's numbers: periods, time-outs, back-off, what is asked of the driver. */
@@ -108,7 +108,7 @@ three_passes_down(void **state)
     world_count(world, "NodeUnstageVolume", &unstaged, NULL);
     assert_true(unpublished - stopped <= MS(201));
     assert_int_equal(unstaged - unpublished, MS(100));
-    assert_int_equal(kubelet->volumes->len, 0); /* dropped 100 ms after that */
+    assert_int_equal(kubelet->volume_manager->volumes->len, 0); /* dropped 100 ms after that */
 }
 
 static void

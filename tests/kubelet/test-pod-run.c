@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "models/api/container-life.h"
+#include "models/kubelet/status/node-status.h"
 #include "node-world.h"
 #include "sim/sim-test.h"
 
@@ -542,8 +543,8 @@ the_wait_for_the_status_is_told(void **state)
         if (told.wait != WAIT_API || told.detail != API_PATCH_STATUS + 1 || told.parent == 0)
             continue;
         SimCause round = sim_trace_get(trace, told.parent);
-        n +=
-            round.wait == WAIT_POLL && round.detail == kubelet->status_label && round.at <= told.at;
+        n += round.wait == WAIT_POLL && round.detail == kubelet->node_status->label &&
+             round.at <= told.at;
     }
     assert_int_equal(n, 1);
 }

@@ -161,12 +161,12 @@ directory_is_spoilt(gboolean is_wanted, unsigned n_tries)
     node_world_run_for(world, SECONDS(20));
     void **disk = node_world_kubelet(world)->base.disk;
     assert_true(cluster_crash(world->cluster, "kubelet", "a"));
-    reconstruct_spoil(*disk);
+    volume_directories_spoil(*disk);
     if (!is_wanted)
         node_world_delete_pod(world, "p", TRUE);
     assert_true(cluster_restart(world->cluster, "kubelet", "a"));
     node_world_run_for(world, SECONDS(20));
-    assert_int_equal(node_world_kubelet(world)->n_cleaned_up, n_tries);
+    assert_int_equal(node_world_kubelet(world)->volume_manager->n_cleaned_up, n_tries);
     assert_int_equal(((KubeletDisk *)*disk)->directories->len, is_wanted);
     if (is_wanted)
         assert_true(pod_is_ready(node_world_pod(world, "p")));

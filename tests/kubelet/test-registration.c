@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "models/csi/modelled/modelled-test.h"
-#include "models/kubelet/plugin-manager.h"
+#include "models/kubelet/plugin-manager/plugin-manager.h"
 #include "models/metrics/metrics.h"
 #include "node-world.h"
 
@@ -55,7 +55,7 @@ registration_plugin_of(World *world)
 {
     const Kubelet *kubelet = node_world_kubelet(world);
 
-    return &kubelet->plugins[0];
+    return &kubelet->plugin_manager->plugins[0];
 }
 
 static const CsiNodeDriver *
@@ -498,7 +498,7 @@ a_driver_that_hangs_is_restarted(void **state)
     assert_true(cluster_find_driver_number(world->cluster, "other.test", &number));
     node_world_start(world);
     const Kubelet *kubelet = node_world_kubelet(world);
-    const NodePlugin *probed = &kubelet->plugins[number];
+    const NodePlugin *probed = &kubelet->plugin_manager->plugins[number];
     node_world_run_for(world, SECONDS(100));
     assert_int_equal(probed->n_failed_probes, 0);
 

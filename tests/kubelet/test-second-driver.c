@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "models/kubelet/plugin-manager.h"
+#include "models/kubelet/plugin-manager/plugin-manager.h"
 #include "node-world.h"
 
 /* A second driver, which registers before the start or later, on some nodes or all, and takes a

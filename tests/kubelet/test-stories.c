@@ -435,7 +435,7 @@ desired_until_the_runtime_is_removed(void **state)
     assert_false(is_desired(world));
     node_world_run_for(world, SECONDS(30));
     assert_int_equal(node_world_kubelet(world)->workers->len, 0);
-    assert_int_equal(node_world_kubelet(world)->unprocessed->len, 0);
+    assert_int_equal(node_world_kubelet(world)->volume_manager->unprocessed->len, 0);
 }
 
 static void

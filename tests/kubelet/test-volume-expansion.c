@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "models/kubelet/operation-executor.h"
+#include "models/kubelet/volume-manager/operation-executor.h"
 #include "models/volume/resize-status.h"
 #include "tests/kubelet/node-world.h"
 

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "models/kubelet/pod-worker.h"
+#include "models/kubelet/pod-workers/pod-worker.h"
 #include "node-world.h"
 
 /* The kubelet asks drivers how full volumes are: when, and about which volumes. */

@@ -16,13 +16,23 @@ floors='
         if ($0 !~ /^#/) { n_floors++; for (i = 1; i <= NF; i++) floor[$i] = n_floors }
         next
     }
+    FILENAME ~ /insides.txt$/ {
+        if (/^[^ #]/) inside = $1
+        else if (!/^#/)
+            for (i = 1; i <= NF; i++) { is_in[room_of(inside "/" $i)] = inside; storey[room_of(inside "/" $i)] = ++n_storeys }
+        next
+    }
     function room_of(path) { sub(/\/[^\/]*$/, "", path); return path }
     function floor_of(room) { return room in floor ? floor[room] : room ~ /^models\// ? floor["component"] : 0 }
     function is_component(room) { return floor_of(room) == floor["component"] }
+    # Folders of a room with an inside use those below them.
+    function is_below(room, other) {
+        return room in storey && other in storey && is_in[room] == is_in[other] && storey[room] < storey[other]
+    }
     # A room may have folders on its own floor, below its own.
     function is_of(room, other) { return room == other || floor_of(room) == floor_of(other) && index(room, other "/") == 1 }
     function may_use(from, to) {
-        return is_of(from, to) || is_of(to, from) || floor_of(to) < floor_of(from) ||
+        return is_of(from, to) || is_of(to, from) || is_below(to, from) || floor_of(to) < floor_of(from) ||
             from == "models/client" && to == "models/apiserver"
     }
 '
@@ -51,7 +61,7 @@ awk -v found="$scratch" "$floors"'
             print place target ": components meet in API objects only" >(found "/component")
         else
             print place target ": against the arrow" >(found "/arrow")
-    }' tests/repo/floors.txt "$scratch/files" "$scratch/includes" || echo "the test itself is broken" >>"$scratch/unknown"
+    }' tests/repo/floors.txt tests/repo/insides.txt "$scratch/files" "$scratch/includes" || echo "the test itself is broken" >>"$scratch/unknown"
 
 for list in arrow component unknown; do
     [ -e "$scratch/$list" ] || : >"$scratch/$list"
@@ -80,7 +90,7 @@ if [ -s "$scratch/objects" ]; then
             # The table of all models is looked up by name only.
             if (symbol != "model_classes" && object !~ /registry/ && !may_use(from, to))
                 print object ": uses " symbol " of " owner[symbol]
-        }' "$KVOLSIM_SRCDIR/tests/repo/floors.txt" pass=1 "$scratch/symbols" pass=2 "$scratch/symbols" >"$scratch/upward"
+        }' "$KVOLSIM_SRCDIR/tests/repo/floors.txt" "$KVOLSIM_SRCDIR/tests/repo/insides.txt" pass=1 "$scratch/symbols" pass=2 "$scratch/symbols" >"$scratch/upward"
     case_result "no symbol is used against the arrow" "$scratch/upward"
     # A number that is too high is as wrong: it would let in new arrows.
     cd "$KVOLSIM_SRCDIR" || exit 1

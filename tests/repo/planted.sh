@@ -46,6 +46,7 @@ twins()
 planted includes "includes follow the arrow" models/plan/plan.c append '#include "run/world/run.h"\n'
 planted includes "includes follow the arrow" run/study/sweep.c append '#include "run/teach/narrator.h"\n'
 planted includes "no component includes another" models/kubelet/kubelet.c append '#include "models/scheduler/scheduler.h"\n'
+planted includes "no component includes another" models/kubelet/csi-plugin/spec.c append '#include "models/kubelet/status/pod-status.h"\n'
 planted includes "every included header exists" sim/sim.c append '#include "sim/none.h"\n'
 planted doors "components call neither the API server nor a driver" models/kubelet/kubelet.c append 'void f(void) { api_server_commit(NULL); }\n'
 planted doors "components call neither the API server nor a driver" models/volume/sidecar.c append 'void f(void) { csi_driver_call(NULL); }\n'

@@ -2,8 +2,7 @@
 #include "csi-plugin.h"
 
 #include "models/api/secret.h"
-#include "models/kubelet/plugin-manager.h"
-#include "models/kubelet/pod-worker.h"
+#include "models/kubelet/plugin-manager/plugin-manager.h"
 
 /* The plugin's side of a CSI call: csi_client.go, and getCredentialsFromSecret() of csi_util.go;
  * and the change of files' group after it: pkg/volume/volume_linux.go. */

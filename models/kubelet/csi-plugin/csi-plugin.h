@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "models/kubelet/operation-executor.h"
+#include "models/kubelet/pods.h"
 
-/* The CSI plugin of the kubelet: pkg/volume/csi. The operations of operation-executor.h ask it to
+/* The CSI plugin of the kubelet: pkg/volume/csi. Operations on volumes ask it to
  * stage and publish a volume, to undo that, and to expand it. docs/rules/kubelet-csi-plugin.md has
  * its rules. */
 
@@ -207,3 +207,17 @@ StringMap *csi_saved_data(Strings *strings, const NodeVolume *volume, const char
 /* ConstructVolumeSpec and ConstructBlockVolumeSpec. Returns: (owned): the volume as far as the file
  * tells; NULL: there is no file, or it names no driver or handle */
 Object *csi_saved_data_volume(const Component *component, const StringMap *data, gboolean is_block);
+
+/* ---- client.c, spec.c: the driver of an operation, and its names and paths ---- */
+
+/* Returns: (borrowed): NULL: not in the list of registered drivers */
+CsiDriver *csi_steps_driver(const Kubelet *self, const PendingOperation *operation);
+/* Returns: (borrowed): the CSIDriver object of the volume's driver; NULL: there is none */
+const CsiDriverObject *csi_steps_driver_object(const Kubelet *self, const VolumeSource *source);
+/* @who: begins the text: the Go function that failed. Returns: interned: the error for an
+ * unregistered driver */
+const char *
+csi_steps_not_registered(Plan *plan, const PendingOperation *operation, const char *who);
+/* Names and paths, which an operation needs and does not change. Nothing for other volumes. */
+void csi_steps_prepare_device(Kubelet *self, NodeVolume *volume);
+void csi_steps_prepare_mount(Kubelet *self, NodeVolume *volume, PodMount *mount);

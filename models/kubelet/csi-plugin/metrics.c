@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "csi-plugin.h"
 #include "models/csi/uses.h"
-#include "models/kubelet/plugin-manager.h"
-#include "models/kubelet/pod-worker.h"
+#include "models/kubelet/measure.h"
+#include "models/kubelet/plugin-manager/plugin-manager.h"
 
 /* What a driver says of a mounted volume: csi_metrics.go, and NodeGetVolumeStats of csi_client.go.
  * The rules are CSP-19 to CSP-21 and CSP-30. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "csi-plugin.h"
 #include "models/csi/uses.h"
-#include "models/kubelet/pod-worker.h"
 
 /* Staging and publishing: csi_attacher.go, csi_mounter.go and csi_block.go; expansion: expander.go.
  * A file system and a block volume go the same way, with questions in another order (CSP-2). */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "csi-plugin.h"
 #include "models/kubelet/csi-plugin/csi-plugin-test.h"
-#include "models/kubelet/pod-worker.h"
 
 /* Names, paths and decisions that need no request: csi_plugin.go, csi_util.go, and parts of
  * csi_mounter.go, csi_attacher.go and csi_block.go. */

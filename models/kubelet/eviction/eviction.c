@@ -2,7 +2,8 @@
 #include "eviction.h"
 
 #include "measure.h"
-#include "models/kubelet/node-status.h"
+#include "models/kubelet/measure.h"
+#include "pressure.h"
 
 #define CLEANUP_TIMEOUT (30 * SIM_SECOND) /* podCleanupTimeout */
 #define CLEANUP_PERIOD SIM_SECOND         /* podCleanupPollFreq */
@@ -362,7 +363,7 @@ pass_facts(const Kubelet *self, SimTime now)
 {
     unsigned facts = self->eviction->ripe != 0 ? SHORT : 0;
 
-    for (unsigned i = 0; self->workers != NULL && i < self->workers->len; i++) {
+    for (unsigned i = 0; i < self->workers->len; i++) {
         const PodWorker *worker = self->workers->pdata[i];
         if (may_be_over(self, worker) &&
             rules_find(&kubelet_local_limit_rules, limit_facts(worker, now), NULL)->then != WITHIN)
@@ -552,12 +553,12 @@ eviction_apply(Kubelet *self, const PlanChange *change)
     if (!eviction->has_victims) {
         eviction->has_victims = TRUE;
         eviction->acted_at = sim_now(self->base.sim);
-        sim_cancel(self->base.sim, self->pressure_event);
-        self->pressure_event = 0;
+        sim_cancel(self->base.sim, self->pressure->event);
+        self->pressure->event = 0;
         await_cleanup(self);
     }
     kubelet_count_eviction(self, eviction_cause_name((unsigned)change->number));
-    pod_worker_evict((PodWorker *)change->pointer, change->text, change->number < N_SIGNALS);
+    self->pod_calls->evict((PodWorker *)change->pointer, change->text, change->number < N_SIGNALS);
 }
 
 static void
@@ -628,7 +629,7 @@ admit_facts(const Kubelet *self, const Object *pod)
     unsigned facts = PRESSED;
 
     pod_local_limits_read(spec, &limits);
-    facts |= self->pressures == 1u << NODE_MEMORY_PRESSURE ? ONLY_MEMORY : 0;
+    facts |= self->pressure->pressures == 1u << NODE_MEMORY_PRESSURE ? ONLY_MEMORY : 0;
     facts |= pod_worker_is_critical(pod) ? VITAL : 0;
     facts |= limits.asks_nothing ? BEST_EFFORT : 0;
     facts |= tolerations_find(spec->tolerations, &memory_taint) != NULL ? TOLERATES : 0;
@@ -642,12 +643,12 @@ eviction_refusal(const Kubelet *self, const Object *pod)
                                                         "PIDPressure"};
     g_autoptr(GString) list = NULL;
 
-    if (self->pressures == 0 ||
+    if (self->pressure->pressures == 0 ||
         rules_find(&kubelet_admit_rules, admit_facts(self, pod), NULL)->then == ADMIT)
         return NULL;
     list = g_string_new(NULL);
     for (unsigned i = 0; i < N_NODE_PRESSURES; i++)
-        if ((self->pressures & 1u << i) != 0)
+        if ((self->pressure->pressures & 1u << i) != 0)
             g_string_append_printf(list, "%s%s", list->len > 0 ? " " : "", names[i]);
     return strings_internf(self->base.strings, "The node had condition: [%s]. ", list->str);
 }

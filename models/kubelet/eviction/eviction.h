@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "models/kubelet/pod-worker.h"
+#include "models/kubelet/pods.h"
 
 /* The eviction manager: pkg/kubelet/eviction/eviction_manager.go. It measures only what a scenario
  * tells: a machine's capacity, and what the machine and its pods use of it

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "measure.h"
 
+#include "pressure.h"
+
 /* Whether tmpfs has the size of its limit (gate SizeMemoryBackedVolumes). */
 static gboolean
 memory_dirs_are_sized(const Kubelet *self)
@@ -67,7 +69,7 @@ all_pods(const Kubelet *self, SimTime now)
 {
     PodTotals sum = {0};
 
-    for (unsigned i = 0; self->workers != NULL && i < self->workers->len; i++) {
+    for (unsigned i = 0; i < self->workers->len; i++) {
         PodTotals pod = pod_totals(self->workers->pdata[i], now);
         sum.memory = sim_time_add(sum.memory, pod.memory); /* saturates */
         sum.pids = sim_time_add(sum.pids, pod.pids);
@@ -133,7 +135,7 @@ eviction_observe(const Kubelet *self, SimTime now, Observation *observations)
         has_own_disk ? observation(capacity->image_inodes, container_files, 0)
                      : observations[SIGNAL_NODEFS_INODES];
     for (unsigned i = 0; i < N_SIGNALS; i++)
-        if ((self->shortages & 1u << signal_condition((EvictionSignal)i)) != 0)
+        if ((self->pressure->shortages & 1u << signal_condition((EvictionSignal)i)) != 0)
             observations[i].available = 0;
 }
 
@@ -152,7 +154,7 @@ eviction_next_change(const Kubelet *self, SimTime now)
 {
     SimTime next = next_of(self->eviction->uses, self->eviction->uses_since, now);
 
-    for (unsigned i = 0; self->workers != NULL && i < self->workers->len; i++) {
+    for (unsigned i = 0; i < self->workers->len; i++) {
         const PodWorker *worker = self->workers->pdata[i];
         if (has_use(worker))
             next = MIN(next, next_of(worker->use->uses, worker->use->since, now));

@@ -3,7 +3,9 @@
 
 #include "models/api/fields.h"
 #include "models/csi/csi-test.h"
-#include "models/kubelet/pod-worker.h"
+#include "models/kubelet/pod-workers/pod-worker.h"
+#include "models/kubelet/runtime/runtime.h"
+#include "models/kubelet/volume-manager/volume-manager.h"
 
 #include <string.h>
 
@@ -452,8 +454,8 @@ csi_world_set_registered(CsiWorld *world, const char *driver)
 
     json_array_foreach(listed, i, item)
         is_listed |= g_strcmp0(json_string_value(item), driver) == 0;
-    for (unsigned n = 0; n < world->kubelet->n_plugins; n++)
-        world->kubelet->plugins[n].registered = is_listed && !missing;
+    for (unsigned n = 0; n < world->kubelet->plugin_manager->n_plugins; n++)
+        world->kubelet->plugin_manager->plugins[n].registered = is_listed && !missing;
 }
 
 /* ---- The world ---- */
@@ -525,7 +527,8 @@ csi_world_new(CsiWorld *world, Case *self)
     cluster_add_node(self->cluster, node, options_of_kubelet, self);
     case_wait(self, 0);
     world->kubelet = cluster_model(self->cluster, &kubelet_class, node);
-    kubelet_ensure_loops(world->kubelet);
+    volume_manager_ensure(world->kubelet);
+    pod_runtime_ensure(world->kubelet);
     case_forget(self);
 }
 

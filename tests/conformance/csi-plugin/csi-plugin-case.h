@@ -2,7 +2,7 @@
 #pragma once
 
 #include "models/kubelet/csi-plugin/csi-plugin.h"
-#include "models/kubelet/plugin-manager.h"
+#include "models/kubelet/plugin-manager/plugin-manager.h"
 #include "tests/conformance/compare.h"
 #include "tests/conformance/engine.h"
 #include "tests/conformance/script-driver.h"

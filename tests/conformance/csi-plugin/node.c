@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/api/fields.h"
+#include "models/kubelet/disk.h"
 #include "models/kubelet/kubelet-test.h"
-#include "models/kubelet/pod-worker.h"
+#include "models/kubelet/pod-workers/pod-worker.h"
 #include "tests/conformance/csi-plugin/csi-plugin-case.h"
 
 #include <string.h>
@@ -17,7 +18,7 @@ find_file(CsiWorld *world, const char *dir, const char *name)
 {
     g_autofree char *path = g_strconcat(dir, "/", name, NULL);
     const json_t *file = json_object_get(world->files, path);
-    const GPtrArray *disk = reconstruct_disk(world->kubelet);
+    const GPtrArray *disk = kubelet_disk(world->kubelet)->directories;
 
     if (file != NULL)
         return script_map(world->self, file);
@@ -174,8 +175,8 @@ node_change_node(CsiWorld *world, const CsiCallArgs *call, CsiOutcome *outcome)
     const char *driver = json_path_string(call->args, "driver_name");
     NodePlugin *plugin = NULL;
 
-    for (unsigned i = 0; i < world->kubelet->n_plugins; i++) {
-        NodePlugin *one = &world->kubelet->plugins[i];
+    for (unsigned i = 0; i < world->kubelet->plugin_manager->n_plugins; i++) {
+        NodePlugin *one = &world->kubelet->plugin_manager->plugins[i];
         if (g_strcmp0(csi_driver_name(cluster_driver(world->self->cluster, one->driver)), driver) ==
             0)
             plugin = one;
@@ -299,7 +300,7 @@ begin_metrics(const Kubelet *self, Plan *plan, CsiPluginThen then)
 static void
 get_metrics(CsiWorld *world, const CsiCallArgs *call, CsiOutcome *outcome)
 {
-    const NodePlugin *plugin = &world->kubelet->plugins[0];
+    const NodePlugin *plugin = &world->kubelet->plugin_manager->plugins[0];
     const char *driver = csi_driver_name(cluster_driver(world->self->cluster, plugin->driver));
     json_t *on = json_pack("{s:{s:{s:{s:s}, s:{s:{s:s, s:s}}}}}", "spec", "persistent_volume",
                            "metadata", "name", "pv", "spec", "csi", "driver", driver,

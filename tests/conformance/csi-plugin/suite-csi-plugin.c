@@ -2,8 +2,9 @@
 #include "models/api/fields.h"
 #include "models/csi/csi-test.h"
 #include "models/kubelet/csi-plugin/csi-plugin-test.h"
+#include "models/kubelet/disk.h"
 #include "models/kubelet/kubelet-test.h"
-#include "models/kubelet/pod-worker.h"
+#include "models/kubelet/pod-workers/pod-worker.h"
 #include "models/volume/resize-status.h"
 #include "tests/conformance/csi-plugin/csi-plugin-case.h"
 
@@ -50,7 +51,7 @@ decide_about(const CsiWorld *world, const CsiTry *try, CsiOutcome *outcome)
 static void
 note_directories(const CsiWorld *world, CsiOutcome *outcome)
 {
-    const GPtrArray *disk = reconstruct_disk(world->kubelet);
+    const GPtrArray *disk = kubelet_disk(world->kubelet)->directories;
 
     for (unsigned i = 0; i < disk->len; i++) {
         const VolumeDirectory *directory = disk->pdata[i];

@@ -2,7 +2,9 @@
 #include "models/api/fields.h"
 #include "models/kubelet/csi-plugin/csi-plugin.h"
 #include "models/kubelet/kubelet-test.h"
-#include "models/kubelet/pod-worker.h"
+#include "models/kubelet/pod-workers/pod-worker.h"
+#include "models/kubelet/restart.h"
+#include "models/kubelet/runtime/runtime.h"
 #include "tests/conformance/compare.h"
 #include "tests/conformance/engine.h"
 #include "tests/conformance/script-driver.h"
@@ -81,7 +83,8 @@ world_new(KubeletReconstructWorld *world, Case *self)
     cluster_add_node(self->cluster, NODE_NAME, options_of_kubelet, self);
     case_wait(self, 0);
     world->kubelet = cluster_model(self->cluster, &kubelet_class, NODE_NAME);
-    kubelet_ensure_loops(world->kubelet);
+    volume_manager_ensure(world->kubelet);
+    pod_runtime_ensure(world->kubelet);
 }
 
 static void
@@ -151,7 +154,7 @@ add_directory(KubeletReconstructWorld *world, const char *text)
     }
     g_autofree char *path = g_strjoinv("/", parts);
     directory->path = strings_intern(strings, path);
-    g_ptr_array_add(reconstruct_disk(world->kubelet), directory);
+    g_ptr_array_add(kubelet_disk(world->kubelet)->directories, directory);
 }
 
 /* ---- What was found ---- */
@@ -199,8 +202,8 @@ uncertain_json(const KubeletReconstructWorld *world)
 {
     json_t *list = json_array();
 
-    for (unsigned i = 0; i < world->kubelet->volumes->len; i++) {
-        const NodeVolume *volume = world->kubelet->volumes->pdata[i];
+    for (unsigned i = 0; i < world->kubelet->volume_manager->volumes->len; i++) {
+        const NodeVolume *volume = world->kubelet->volume_manager->volumes->pdata[i];
         for (const PodMount *mount = volume->mounts; mount != NULL; mount = mount->next)
             if (mount->state == MOUNT_UNCERTAIN)
                 json_array_append_new(list, json_sprintf("%s in %s", volume_text(world, volume),
@@ -213,10 +216,10 @@ uncertain_json(const KubeletReconstructWorld *world)
 static gboolean
 asks_node(const KubeletReconstructWorld *world, const VolumeDirectory *directory)
 {
-    for (unsigned i = 0; i < world->kubelet->volumes->len; i++) {
-        const NodeVolume *volume = world->kubelet->volumes->pdata[i];
+    for (unsigned i = 0; i < world->kubelet->volume_manager->volumes->len; i++) {
+        const NodeVolume *volume = world->kubelet->volume_manager->volumes->pdata[i];
         for (const PodMount *mount = volume->mounts; mount != NULL; mount = mount->next)
-            if (volume->attachability_uncertain && world->kubelet->awaits_node &&
+            if (volume->attachability_uncertain && world->kubelet->volume_manager->awaits_node &&
                 mount->spec->name == directory->volume &&
                 object_uid_equal(mount->worker->uid, directory->pod->uid))
                 return TRUE;
@@ -262,7 +265,7 @@ expect_list(KubeletReconstructWorld *world, const json_t *expected, const char *
 static void
 expect_rebuilt(KubeletReconstructWorld *world, const json_t *expected)
 {
-    const GPtrArray *disk = reconstruct_disk(world->kubelet);
+    const GPtrArray *disk = kubelet_disk(world->kubelet)->directories;
     json_t *found = json_array(), *asked = json_array(), *failed = json_array();
 
     for (unsigned i = 0; i < disk->len; i++) {
@@ -330,7 +333,7 @@ run_clean_up(Case *self)
         add_directory(&world, path);
         self->json = whole;
         json_decref(under);
-        VolumeDirectory *directory = g_ptr_array_index(reconstruct_disk(world.kubelet), i);
+        VolumeDirectory *directory = g_ptr_array_index(kubelet_disk(world.kubelet)->directories, i);
         directory->is_spoilt = TRUE;
         volume_directory_parse(directory, objects_strings(self->objects));
         directory->failed = TRUE;
@@ -340,12 +343,13 @@ run_clean_up(Case *self)
                 worker->mounts[0].desired = TRUE;
     }
     reconstruct_clean_up(world.kubelet);
-    if ((json_int_t)world.kubelet->n_cleaned_up !=
+    if ((json_int_t)world.kubelet->volume_manager->n_cleaned_up !=
         json_integer_value(case_get(self, "expected.unmounts")))
-        case_fail(self, "%u unmounts", world.kubelet->n_cleaned_up);
-    for (i = 0; i < reconstruct_disk(world.kubelet)->len; i++)
+        case_fail(self, "%u unmounts", world.kubelet->volume_manager->n_cleaned_up);
+    for (i = 0; i < kubelet_disk(world.kubelet)->directories->len; i++)
         n_failed +=
-            ((VolumeDirectory *)g_ptr_array_index(reconstruct_disk(world.kubelet), i))->failed;
+            ((VolumeDirectory *)g_ptr_array_index(kubelet_disk(world.kubelet)->directories, i))
+                ->failed;
     if (n_failed != json_array_size(case_get(self, "expected.failed_after")))
         case_fail(self, "%u directories stay failed", n_failed);
     world_free(&world);

@@ -2,7 +2,8 @@
 #include "tests/conformance/csi-plugin/csi-plugin-case.h"
 
 #include "models/api/fields.h"
-#include "models/kubelet/pod-worker.h"
+#include "models/kubelet/pod-workers/pod-worker.h"
+#include "models/kubelet/volume-manager/volume-manager.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "models/api/field.h"
 #include "models/apiserver/apiserver-test.h"
 #include "models/csi/modelled/modelled-test.h"
-#include "models/kubelet/volume-manager.h"
+#include "models/kubelet/volume-manager/volume-manager.h"
 #include "tests/conformance/stories/story.h"
 #include "tests/kubelet/stories.h"
 

@@ -448,7 +448,7 @@ then_no_mark(void *story, char **words, int argument)
     PodsStory *self = story;
 
     (void)words, (void)argument;
-    if (node_world_kubelet(self->world)->unprocessed->len > 0)
+    if (node_world_kubelet(self->world)->volume_manager->unprocessed->len > 0)
         case_fail(self->self, "a pod is still to be processed");
 }
 

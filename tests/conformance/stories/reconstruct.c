@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/csi/modelled/modelled-test.h"
 #include "models/kubelet/kubelet-test.h"
-#include "models/kubelet/volume-manager.h"
+#include "models/kubelet/volume-manager/volume-manager.h"
 #include "tests/conformance/stories/story.h"
 #include "tests/kubelet/stories.h"
 
@@ -180,7 +180,7 @@ crash(ReconstructStory *self)
 
     cluster_crash(self->world->cluster, "kubelet", "a");
     if (self->is_spoilt)
-        reconstruct_spoil(*disk);
+        volume_directories_spoil(*disk);
     if (self->lost_plugin != NULL)
         lose_plugin(self, *disk);
     if (self->n_volumes > 1)
@@ -193,7 +193,7 @@ crash(ReconstructStory *self)
 static void
 note_paths(const ReconstructStory *self)
 {
-    const GPtrArray *volumes = node_world_kubelet(self->world)->volumes;
+    const GPtrArray *volumes = node_world_kubelet(self->world)->volume_manager->volumes;
 
     for (unsigned i = 0; i < volumes->len; i++) {
         const NodeVolume *volume = volumes->pdata[i];
@@ -204,8 +204,8 @@ note_paths(const ReconstructStory *self)
 static gboolean
 has_read_disk(const Kubelet *kubelet)
 {
-    return kubelet != NULL && kubelet->volumes != NULL &&
-           (kubelet->volumes->len > 0 || kubelet->has_unreadable);
+    return kubelet != NULL && kubelet->volume_manager != NULL &&
+           (kubelet->volume_manager->volumes->len > 0 || kubelet->volume_manager->has_unreadable);
 }
 
 /* The pods run, then the kubelet starts anew; the story tells what it finds. */
@@ -262,8 +262,8 @@ then_unmounts(void *story, char **words, int argument)
     ReconstructStory *self = story;
 
     (void)argument;
-    story_expect_count(self->self, "unmounts", node_world_kubelet(self->world)->n_cleaned_up,
-                       words[1]);
+    story_expect_count(self->self, "unmounts",
+                       node_world_kubelet(self->world)->volume_manager->n_cleaned_up, words[1]);
 }
 
 static void
@@ -295,7 +295,7 @@ static void
 then_n_mounts(void *story, char **words, int state)
 {
     ReconstructStory *self = story;
-    const GPtrArray *volumes = node_world_kubelet(self->world)->volumes;
+    const GPtrArray *volumes = node_world_kubelet(self->world)->volume_manager->volumes;
     unsigned n = 0;
 
     for (unsigned i = 0; i < volumes->len; i++)
@@ -331,8 +331,8 @@ then_asks_node(void *story, char **words, int argument)
     const NodeVolume *volume = only_volume(self);
 
     (void)words, (void)argument;
-    if (volume != NULL &&
-        (!volume->attachability_uncertain || !node_world_kubelet(self->world)->awaits_node))
+    if (volume != NULL && (!volume->attachability_uncertain ||
+                           !node_world_kubelet(self->world)->volume_manager->awaits_node))
         case_fail(self->self, "the Node is not asked");
 }
 
@@ -342,7 +342,7 @@ then_nothing_known(void *story, char **words, int argument)
     ReconstructStory *self = story;
 
     (void)words, (void)argument;
-    if (node_world_kubelet(self->world)->volumes->len > 0)
+    if (node_world_kubelet(self->world)->volume_manager->volumes->len > 0)
         case_fail(self->self, "the kubelet knows a volume");
 }
 
@@ -350,7 +350,7 @@ static void
 then_failed(void *story, char **words, int argument)
 {
     ReconstructStory *self = story;
-    const GPtrArray *disk = reconstruct_disk(node_world_kubelet(self->world));
+    const GPtrArray *disk = kubelet_disk(node_world_kubelet(self->world))->directories;
     unsigned n = 0;
 
     (void)words, (void)argument;
@@ -382,7 +382,7 @@ static void
 then_paths_kept(void *story, char **words, int argument)
 {
     ReconstructStory *self = story;
-    const GPtrArray *volumes = node_world_kubelet(self->world)->volumes;
+    const GPtrArray *volumes = node_world_kubelet(self->world)->volume_manager->volumes;
 
     (void)words, (void)argument;
     for (unsigned i = 0; i < volumes->len; i++) {

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "restart.h"
+
+#include "models/kubelet/csi-plugin/csi-plugin.h"
+#include "models/kubelet/measure.h"
+#include "models/kubelet/pod-workers/pod-worker.h"
+#include "models/kubelet/volume-manager/volume-manager.h"
+
+static void
+rebuild_mount(Kubelet *self, const VolumeDirectory *directory, const Object *pv)
+{
+    PodWorker *worker = pod_worker_find(self, directory->pod);
+
+    if (worker == NULL)
+        worker = pod_worker_rebuild(self, directory->pod);
+    for (unsigned i = 0; i < worker->n_mounts; i++) {
+        PodMount *mount = &worker->mounts[i];
+        if (volume_directory_is_of(directory, mount))
+            volume_manager_rebuild(mount, pv);
+    }
+}
+
+/* CSP-14: a CSI volume is what its file tells. Returns: whether it could be rebuilt */
+static gboolean
+rebuild(Kubelet *self, VolumeDirectory *directory)
+{
+    g_autoptr(Object) found = NULL;
+    const Object *pv = directory->pv;
+
+    if (directory->is_spoilt || !volume_plugin_exists(directory->plugin))
+        return FALSE;
+    if (pv == NULL)
+        pv = found = csi_saved_data_volume(&self->base, directory->data, directory->is_block);
+    if (pv == NULL)
+        return FALSE;
+    rebuild_mount(self, directory, pv);
+    return TRUE;
+}
+
+void
+reconstruct_volumes(Kubelet *self)
+{
+    const GPtrArray *disk = kubelet_disk(self)->directories;
+
+    if (disk->len == 0)
+        return;
+    volume_manager_ensure(self);
+    self->volume_manager->awaits_node = self->volume_manager->awaits_populator = TRUE;
+    for (unsigned i = 0; i < disk->len; i++) {
+        VolumeDirectory *directory = disk->pdata[i];
+        if (!volume_directory_parse(directory, self->base.strings))
+            continue;
+        kubelet_count(self, METRIC_KUBELET_RECONSTRUCTED); /* MET-65 */
+        directory->failed = !rebuild(self, directory);
+        if (directory->failed) {
+            self->volume_manager->has_unreadable = TRUE;
+            kubelet_count(self, METRIC_KUBELET_RECONSTRUCT_ERRORS);
+        }
+    }
+    sim_ticker_wake(
+        self->volume_manager->reconciler); /* to read the Node, even if nothing could be rebuilt */
+}
+
+/* KVM-23: the first pass reads all pods, even if they are to end. */
+void
+reconstruct_sources_ready(Kubelet *self)
+{
+    if (self->volume_manager == NULL)
+        return;
+    self->volume_manager->knows_pods = TRUE;
+    if (!self->volume_manager->awaits_populator)
+        return;
+    for (unsigned i = 0; i < self->workers->len; i++) {
+        PodWorker *worker = self->workers->pdata[i];
+        pod_worker_sources_ready(worker);
+        if (!worker->stopped)
+            volume_manager_reprocess(worker);
+    }
+    sim_ticker_wake(self->volume_manager->populator);
+}

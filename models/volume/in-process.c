@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Operations of in-tree plugins and FlexVolume, which run inside the kubelet or the attach/detach
  * controller. An operation is a list of calls, one after the other; an in-tree plugin's operation
- * is the CSI call that does the same work (INT-3), a FlexVolume's are those of calls.c.
+ * is the CSI call that does the same work (INT-3), a FlexVolume's are those of flex_calls.
  *
  * What a FlexVolume driver does not support is remembered until its files change (FLX-46). */
 #include "in-process.h"
@@ -114,9 +114,7 @@ typedef struct {
 
 /* The call of CSI that an in-tree plugin's operation is for the driver (INT-3). */
 static const CsiMethod methods[FLEX_N_OPERATIONS] = {
-    [FLEX_NAME_VOLUME] = CSI_N_METHODS,
     [FLEX_ATTACH] = CSI_CONTROLLER_PUBLISH_VOLUME,
-    [FLEX_WAIT_FOR_ATTACH] = CSI_N_METHODS,
     [FLEX_CHECK_ATTACHED] = CSI_VALIDATE_VOLUME_CAPABILITIES,
     [FLEX_DETACH] = CSI_CONTROLLER_UNPUBLISH_VOLUME,
     [FLEX_MOUNT_DEVICE] = CSI_NODE_STAGE_VOLUME,
@@ -127,12 +125,29 @@ static const CsiMethod methods[FLEX_N_OPERATIONS] = {
     [FLEX_EXPAND_FILE_SYSTEM] = CSI_NODE_EXPAND_VOLUME,
 };
 
-/* The paths of the model are as they should be, so every call is needed. */
-static FlexPath
-path_before(FlexOperation operation)
+/* The calls of each operation, in order; the first two of an attach and of a mount of a device
+ * depend on what is known (FLX-14). */
+/* clang-format off */
+static const FlexCall flex_calls[FLEX_N_OPERATIONS][3] = {
+    [FLEX_ATTACH] = {FLEX_CALL_ATTACH, FLEX_N_CALLS},
+    [FLEX_CHECK_ATTACHED] = {FLEX_CALL_IS_ATTACHED, FLEX_N_CALLS},
+    [FLEX_DETACH] = {FLEX_CALL_DETACH, FLEX_N_CALLS},
+    [FLEX_MOUNT_DEVICE] = {FLEX_CALL_MOUNT_DEVICE, FLEX_N_CALLS},
+    [FLEX_UNMOUNT_DEVICE] = {FLEX_CALL_UNMOUNT_DEVICE, FLEX_N_CALLS},
+    [FLEX_SET_UP] = {FLEX_CALL_MOUNT, FLEX_N_CALLS},
+    [FLEX_TEAR_DOWN] = {FLEX_CALL_UNMOUNT, FLEX_N_CALLS},
+    [FLEX_EXPAND_VOLUME] = {FLEX_CALL_GET_VOLUME_NAME, FLEX_CALL_EXPAND_VOLUME, FLEX_N_CALLS},
+    [FLEX_EXPAND_FILE_SYSTEM] = {FLEX_CALL_EXPAND_FS, FLEX_N_CALLS},
+};
+/* clang-format on */
+
+/* FLX-30: Kubernetes mounts, unmounts or resizes by itself if the driver does not support the call.
+ */
+static gboolean
+is_done_by_default(FlexCall call)
 {
-    return operation == FLEX_UNMOUNT_DEVICE || operation == FLEX_TEAR_DOWN ? FLEX_PATH_MOUNTED
-                                                                           : FLEX_PATH_EMPTY;
+    return call == FLEX_CALL_MOUNT_DEVICE || call == FLEX_CALL_UNMOUNT_DEVICE ||
+           call == FLEX_CALL_MOUNT || call == FLEX_CALL_UNMOUNT || call == FLEX_CALL_EXPAND_FS;
 }
 
 static void
@@ -141,7 +156,7 @@ add_flex_call(InProcessRun *run, FlexCall call)
     const FlexDriver *known = known_driver(&run->work);
 
     if (known != NULL && (known->unsupported & (1u << call)) != 0) {
-        run->by_default |= flex_default(call) == FLEX_DEFAULT_WORK;
+        run->by_default |= is_done_by_default(call);
         return; /* FLX-23 */
     }
     run->calls[run->n_calls++] = call;
@@ -151,7 +166,7 @@ static void
 list_flex_calls(InProcessRun *run)
 {
     const FlexOperation operation = run->work.operation;
-    const FlexCall *calls = flex_operation_calls(operation, path_before(operation));
+    const FlexCall *calls = flex_calls[operation];
 
     if (known_driver(&run->work) == NULL)
         add_flex_call(run, FLEX_CALL_INIT); /* FLX-41 */
@@ -196,7 +211,7 @@ flex_answered(Plan *plan, InProcessRun *run, const CsiResponse *response)
                                         .text = run->work.flex_driver,
                                         .number = ((int64_t)run->work.flex_changes << CALL_BITS) |
                                                   (unsupported ? 1 << call : 0)});
-    run->by_default |= unsupported && flex_default(call) == FLEX_DEFAULT_WORK;
+    run->by_default |= unsupported && is_done_by_default(call);
     return TRUE;
 }
 

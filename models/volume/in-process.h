@@ -3,12 +3,26 @@
 
 #include <glib-object.h>
 
+#include "models/csi/flex-call.h"
 #include "models/plan/plan.h"
-#include "models/volume/flex/flex.h"
 
 /* Volumes that Kubernetes itself attaches and mounts: the calls that an operation of an in-tree
  * plugin or of FlexVolume makes, for the attach/detach controller and the kubelet alike. A driver
  * of the run does the work (cluster_backend()). */
+
+/* What a volume plugin is asked for. */
+typedef enum {
+    FLEX_ATTACH,
+    FLEX_CHECK_ATTACHED,
+    FLEX_DETACH,
+    FLEX_MOUNT_DEVICE,
+    FLEX_UNMOUNT_DEVICE,
+    FLEX_SET_UP,
+    FLEX_TEAR_DOWN,
+    FLEX_EXPAND_VOLUME,
+    FLEX_EXPAND_FILE_SYSTEM,
+    FLEX_N_OPERATIONS,
+} FlexOperation;
 
 /* What a process remembers of FlexVolume drivers until they are probed again (FLX-23, FLX-41). */
 typedef struct FlexDrivers FlexDrivers;

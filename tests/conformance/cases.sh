@@ -25,4 +25,4 @@ more=$KVOLSIM_CONFORMANCE-more
 if [ -d "$more" ]; then
     "$runner" --also VolumeAttributesClass --except kvm-KubeletManager-04 "$more"/*.json >"$scratch/more" || { cat "$scratch/more"; exit 1; }
 fi
-"$runner" --also VolumeAttributesClass --also "volume group snapshots" --also FlexVolume --table "$KVOLSIM_CONFORMANCE"/*.json
+"$runner" --also VolumeAttributesClass --also "volume group snapshots" --table "$KVOLSIM_CONFORMANCE"/*.json

@@ -3,10 +3,6 @@
 # A test proves something of the program only if the program itself calls what the test calls. So each public function has a
 # caller in another file of the program. What only tests call from outside of its file (it looks at a state, or is one decision of
 # many) is declared in a header *-test.h, and nothing else is.
-#
-# Not wired yet: the arguments and the answers of FlexVolume's executables, and the look-out for new ones. None may be added here.
-not_wired='flex_answer_read flex_arguments flex_driver_name flex_options flex_prober_done flex_prober_due flex_prober_free
-    flex_prober_hear flex_prober_new'
 . "${KVOLSIM_SRCDIR:?}/tests/repo/lib.sh"
 
 tree_files sim models run serve cli >"$scratch/files"
@@ -35,17 +31,14 @@ fi
 
 xargs ${NM:-nm} -A -P -g <"$scratch/objects" 2>/dev/null | sed 's/: / /' >"$scratch/symbols"
 # The macros of errors and of references make functions of which not each is needed.
-awk -v found="$scratch" -v not_wired="$(echo $not_wired)" '
-    BEGIN { split(not_wired, names); for (i in names) waits[names[i]] = 1 }
+awk -v found="$scratch" '
     FILENAME ~ /for-tests$/ { for_tests[$1] = 1; next }
     $3 == "T" && $2 !~ /^main$|_error_quark$|_(ref|unref)$/ { owner[$2] = $1 }
     $3 == "U" { user[$2] = $1 }
     END {
         for (name in owner) {
-            if (!(name in user) && !(name in for_tests) && !(name in waits))
+            if (!(name in user) && !(name in for_tests))
                 print owner[name] ": " name "() has no caller in another file" >(found "/hollow")
-            if (name in user && name in waits)
-                print owner[name] ": " name "() is called now: not_wired is too long" >(found "/hollow")
             if (name in user && name in for_tests)
                 print owner[name] ": " name "() is declared for tests, and " user[name] " calls it" >(found "/shared")
         }

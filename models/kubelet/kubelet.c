@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The kubelet as a component: its flags, its start and its end, and the way of each change of
+ * state to the room that carries it out. It decides nothing about pods or volumes; it makes the
+ * rooms in the order in which they need each other, hands the pod workers' calls to the rooms
+ * below them, and frees them.
+ *
+ * A kubelet that starts with the cluster knows its pods at once; one that starts later registers
+ * its Node first and looks at its pods after the runtime is up (TIM-94). The order of events at
+ * the start is part of every result: append. */
 #include "models/kubelet/csi-plugin/csi-plugin.h"
 #include "models/kubelet/eviction/eviction.h"
 #include "models/kubelet/eviction/pressure.h"

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Metrics of a kubelet: pkg/kubelet/metrics and the collectors of the volume manager. Series
+ * belong to the job, so all kubelets add to the same ones. Counts of volumes change with each
+ * mount instead of being counted at a scrape, as a scrape of 5,000 nodes would walk all of their
+ * volumes; the series of the last driver is kept for that. Nothing here costs anything unless the
+ * scenario measures. */
 #include "measure.h"
-
-/* Metrics of a kubelet. They cost nothing unless the scenario measures them. */
 
 static const char actual_state[] = "actual_state_of_world",
                   desired_state[] = "desired_state_of_world";

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A restarted kubelet rebuilds its state from the directories of volumes on the disk, before its
+ * loops run and before it hears of its pods: pkg/kubelet/volumemanager/reconciler/reconstruct.go.
+ * What follows in the loops is in volume-manager/reconstruct.c. */
 #include "restart.h"
 
 #include "models/kubelet/csi-plugin/csi-plugin.h"

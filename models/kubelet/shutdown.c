@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "shutdown.h"
-
-#include "measure.h"
-
 /* Graceful shutdown of a machine: pkg/kubelet/nodeshutdown/nodeshutdown_manager_linux.go. First the
  * ordinary pods end, then the critical ones. Each group has its time, and the unmounting of its
  * volumes counts (NL-92). Pods that are not done by then die with the machine. */
+#include "shutdown.h"
+
+#include "measure.h"
 
 static gboolean
 is_critical(const PodWorker *worker)

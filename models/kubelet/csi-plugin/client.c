@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The plugin's side of a CSI call: csi_client.go, getCredentialsFromSecret() of csi_util.go, and
+ * the change of files' group after the call, pkg/volume/volume_linux.go. It builds each request
+ * from the volume's source, the CSIDriver object and the pod, reads the secret that the volume
+ * names, and turns the answer into one of the ends of CsiPluginEnd.
+ *
+ * The code of an error tells whether the call may have left something behind (KVM-16); the caller
+ * then keeps the mount as uncertain. The walk over a volume's files takes time in the plan and is
+ * told at the rate of the release (CSP-24). Files are counted, never listed: a volume of a million
+ * files costs one addition. */
 #include "csi-plugin.h"
 
 #include "models/api/secret.h"
 #include "models/kubelet/plugin-manager/plugin-manager.h"
-
-/* The plugin's side of a CSI call: csi_client.go, and getCredentialsFromSecret() of csi_util.go;
- * and the change of files' group after it: pkg/volume/volume_linux.go. */
 
 #define WALK_REPORTS_SINCE 33 /* CSP-24 */
 #define WALK_FIRST_REPORT (30 * SIM_SECOND)

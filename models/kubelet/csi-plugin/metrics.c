@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a driver says of a mounted volume: csi_metrics.go, and NodeGetVolumeStats of csi_client.go
+ * (CSP-19 to CSP-21, CSP-30). A question is one call in the plan of its caller; its notes keep the
+ * answer while the driver is asked whether the volume's condition counts. A driver without the
+ * capability is asked nothing, and an answer without bytes tells nothing. */
 #include "csi-plugin.h"
 #include "models/csi/uses.h"
 #include "models/kubelet/measure.h"
 #include "models/kubelet/plugin-manager/plugin-manager.h"
-
-/* What a driver says of a mounted volume: csi_metrics.go, and NodeGetVolumeStats of csi_client.go.
- * The rules are CSP-19 to CSP-21 and CSP-30. */
 
 typedef struct {
     const CsiMetricsOf *of;

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Staging and publishing: csi_attacher.go, csi_mounter.go and csi_block.go; expansion:
+ * expander.go. A file system and a block volume go the same way, with questions in another order
+ * (CSP-2). Each operation asks first whether the driver is registered, whether the volume's
+ * lifecycle mode fits, and whether the driver stages at all; then it makes one call.
+ *
+ * Invariant: each operation ends in exactly one csi_client_end(), which decides whether the mount
+ * is done, failed or uncertain. State changes are the caller's: this file only adds steps. */
 #include "csi-plugin.h"
 #include "models/csi/uses.h"
-
-/* Staging and publishing: csi_attacher.go, csi_mounter.go and csi_block.go; expansion: expander.go.
- * A file system and a block volume go the same way, with questions in another order (CSP-2). */
 
 static void
 mounter_fail(const Kubelet *self, Plan *plan, CsiPluginEnd end, const char *text)

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Names, paths and decisions that need no request: csi_plugin.go, csi_util.go, and parts of
+ * csi_mounter.go, csi_attacher.go and csi_block.go. All of it follows from the volume, its
+ * CSIDriver object, the pod and the release: lifecycle mode, access modes, group and SELinux label
+ * of files, paths. Tables decide; tests walk all their facts.
+ *
+ * Paths are interned when an operation begins, because plans compare and keep them. */
 #include "csi-plugin.h"
 #include "models/kubelet/csi-plugin/csi-plugin-test.h"
-
-/* Names, paths and decisions that need no request: csi_plugin.go, csi_util.go, and parts of
- * csi_mounter.go, csi_attacher.go and csi_block.go. */
 
 #define PERSISTENT "Persistent"
 #define EPHEMERAL "Ephemeral"

@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The eviction manager: synchronize() of eviction_manager.go. At each look it compares what the
+ * machine and its pods use, as annotations tell it, with the thresholds of the flags. A threshold
+ * that is met for its grace is ripe; then one pod goes, chosen by the rank of its signal, and the
+ * manager waits until that pod's resources are back before it looks again.
+ *
+ * It decides from thresholds, uses and the pods of the node only; the loop of looks itself is in
+ * pressure.c, which also tells the Node. Without annotations there is no Eviction, and a look
+ * costs nothing. The real manager measures every 10 s; here the next look that could see something
+ * else is computed from the uses, which are functions of time (measure.c). */
 #include "eviction.h"
 
 #include "measure.h"

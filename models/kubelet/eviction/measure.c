@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a machine and its pods use at an instant, as annotations tell: the summary API and
+ * helpers.go of pkg/kubelet/eviction. A use is a function of the time since the pod's containers
+ * started, so nothing is sampled: eviction_observe() adds the functions up, and
+ * eviction_next_change() tells the next instant at which any of them changes by itself. Memory and
+ * processes count while containers run, files until the pod is cleaned up (EVM-2). */
 #include "measure.h"
 
 #include "pressure.h"

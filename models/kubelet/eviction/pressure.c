@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "pressure.h"
-
-#include "eviction.h"
-
 /* The eviction manager (pkg/kubelet/eviction/eviction_manager.go): every 10 s it looks at memory,
  * disk and process ids. A shortage lasts until evictionPressureTransitionPeriod after the last look
  * that saw it. The next round of Node status reports it (NL-25). The model looks only when a look
  * could change something. It evicts pods only where a scenario tells what uses what (EVM-1). */
+#include "pressure.h"
+
+#include "eviction.h"
 
 #define LOOK_PERIOD (10 * SIM_SECOND) /* monitoringInterval */
 

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Thresholds of eviction: pkg/kubelet/eviction/api and helpers.go. The four flags become a list of
+ * thresholds, each with its signal, its value as a quantity or a share of the capacity, its grace
+ * and what is to be free beside that; a flag that does not parse is an error of the scenario.
+ * thresholds_met() holds them against observations, and eviction_rank_compare() orders the pods of
+ * a signal as Kubernetes does: over their requests, then priority, then usage. Pure functions. */
 #include "thresholds.h"
 
 #include <string.h>

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Volumes of plugins within the kubelet whose work a driver of the run does: in-tree plugins and
+ * FlexVolume (INT-20, INT-21). It finds the plugin of a volume for this node's release, fills the
+ * request of an operation from the volume and the pod's mount, and hands both to
+ * models/volume/in-process.c, which makes the calls. A volume without a driver of the run takes
+ * one system call.
+ *
+ * The kubelet and the attach/detach controller remember apart what a FlexVolume driver does not
+ * support, as two processes do (FLX-23). */
 #include "in-process.h"
 
 #include "models/api/migration/migration.h"
 
 #include <string.h>
-
-/* Volumes of plugins within the kubelet whose work a driver of the run does: in-tree plugins and
- * FlexVolume (INT-20, INT-21). */
 
 const Object *
 kubelet_volume_seen(const Kubelet *self, const Object *pv)

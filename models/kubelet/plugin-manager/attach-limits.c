@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Attach limits that change in place, with the gate MutableCSINodeAllocatableCount:
+ * csi_node_updater.go, updateCSIDriver() and VerifyExhaustedResource() in csi_plugin.go (REG-36 to
+ * REG-38). For each registered driver whose CSIDriver object names a period, it asks NodeGetInfo
+ * on a grid of that period and writes a limit that differs. After a pod's wait for volumes has
+ * ended in vain, it reads the attachments of that pod; if one says that the node is full, it
+ * updates the limit at once and the pod is rejected.
+ *
+ * Invariant: one update for each driver at a time; a period that changes moves the grid, not the
+ * update under way. */
 #include "attach-limits.h"
 
 #include "models/volume/plugins.h"
-
-/* Limits that change in place, with the gate MutableCSINodeAllocatableCount: csi_node_updater.go,
- * updateCSIDriver() and VerifyExhaustedResource() in csi_plugin.go (REG-36 to REG-38). */
 
 /* What the decide functions of a plan leave for each other. */
 typedef struct {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Edits of Node and CSINode that registration makes and takes back: nodeinfomanager.go (REG-21,
+ * REG-23 to REG-25); and the look-up of a registered driver. An edit is a pure function of the
+ * object and of NodeGetInfo's answer, and returns FALSE if nothing differs, so no empty write is
+ * sent. What an imported CSINode says is kept (only_if_absent). */
 #include "models/api/migration/migration.h"
 #include "plugin-manager.h"
 
 #include <string.h>
-
-/* Edits of Node and CSINode that registration makes and takes back: nodeinfomanager.go (REG-21,
- * REG-23 to REG-25). */
 
 #define ANNOTATION_NODE_ID "csi.volume.kubernetes.io/nodeid"
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Containers of a driver's pod that exit and start again after their back-off (REG-4): the
+ * registrar's and the driver's. */
 #include "plugin-manager.h"
 
 #define RESTART_FIRST (10 * SIM_SECOND) /* REG-4 */

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Desired state: the registrars' sockets that exist. Actual state: the sockets that are
+ * registered. pkg/kubelet/pluginmanager. A watcher notes sockets as they come and go; a loop of 1
+ * s registers and unregisters, one operation for each socket at a time, with the back-off of a
+ * failed one. Each driver has one socket. Operations are in plugin-registration.c, restarts of
+ * containers in plugin-container.c.
+ *
+ * Invariant: an operation runs only if actual and desired differ, and its end wakes the loop if
+ * they still do. The loop sleeps otherwise. With the cluster's start drivers are registered
+ * already, without any call; a driver with registersAfter begins like one on a running node. */
 #include "attach-limits.h"
 #include "models/kubelet/measure.h"
-
-/* Desired state: the registrars' sockets that exist. Actual state: the sockets that are registered.
- * pkg/kubelet/pluginmanager. A watcher notes sockets as they come and go; a loop of 1 s registers
- * and unregisters, one operation for each socket at a time. Each driver has one socket. The
- * operations are in plugin-registration.c.
- *
- * This file also restarts a registrar's container that has exited (REG-4). */
 
 #define SOCKETS "/var/lib/kubelet/plugins_registry/"
 #define PASS_PERIOD SIM_SECOND       /* REG-12 */

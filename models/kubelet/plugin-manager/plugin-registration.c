@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "attach-limits.h"
-
-/* Registration of drivers on a node: pkg/kubelet/pluginmanager, csi_plugin.go's RegisterPlugin(),
- * nodeinfomanager.go.
+/* Registration of drivers on a node: the operations of pkg/kubelet/pluginmanager, csi_plugin.go's
+ * RegisterPlugin(), nodeinfomanager.go. A registration asks the registrar, then NodeGetInfo, then
+ * writes Node and CSINode, each with the tries of REG-20; the end of one takes both writes back.
+ * It decides from the driver's answer, the cached Node and what it reads live.
  *
  * When the cluster starts, drivers are registered already. Registration's writes are then part of
  * the initial state: plans make them at once. A driver with a `registersAfter` registers as on a
  * running node. */
+#include "attach-limits.h"
 
 static PluginNodeInfo *
 plan_info(const Kubelet *self, Plan *plan, int call)

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The three steps of a pod: SyncPod, SyncTerminatingPod and SyncTerminatedPod in Kubernetes'
+ * pkg/kubelet/kubelet.go, and WaitForAttachAndMount and WaitForUnmount of its volume manager. Each
+ * is a PlanDecide: a row of kubelet_sync_rules says what a sync does next, from the worker's state
+ * and the time of the last list of containers.
+ *
+ * A wait for volumes is one poll step: it looks every 300 ms in the original, here whenever
+ * pod_worker_wake() says that something has changed, at the instant of the poll that would have
+ * seen it. */
 #include "pod-worker.h"
 
 #include "models/kubelet/plugin-manager/attach-limits.h"
 #include "models/kubelet/runtime/runtime.h"
-
-/* The three steps of a pod: SyncPod, SyncTerminatingPod and SyncTerminatedPod in Kubernetes'
- * pkg/kubelet/kubelet.go, and WaitForAttachAndMount and WaitForUnmount of its volume manager. */
 
 #define POLL_PERIOD (300 * SIM_MS) /* KVM-3 */
 #define POLL_TIMEOUT (123 * SIM_SECOND)

@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A pod's way through sync, terminating and terminated: podWorkers in Kubernetes'
+ * pkg/kubelet/pod_workers.go. One worker for each pod (uid) has one step under way at most; what
+ * comes meanwhile is wants_step, and the next step begins once the runtime was listed after the
+ * end of the last (KVM-84). Tables decide what follows the end of a step, a new pod and a changed
+ * pod. The steps themselves are in pod-sync.c.
+ *
+ * Invariant: a worker lives until its step is WORKER_FINISHED, its object is gone, its last status
+ * is written, and no mount of it is in desired or actual state. Periodic syncs that would find
+ * nothing new are left out (KVM-8); polling has them, and tests compare both. */
 #include "pod-worker.h"
 
 #include "models/kubelet/eviction/eviction.h"
@@ -6,9 +15,6 @@
 #include "models/kubelet/shutdown.h"
 #include "models/kubelet/status/pod-status.h"
 #include "models/kubelet/volume-manager/operation-executor.h"
-
-/* A pod's way through sync, terminating and terminated: podWorkers in Kubernetes'
- * pkg/kubelet/pod_workers.go. The steps themselves are in pod-sync.c. */
 
 #define ERROR_BACKOFF (10 * SIM_SECOND) /* KVM-8, + U[0,0.5] of it */
 #define SHARED_SINCE 35                 /* KVM-106 */

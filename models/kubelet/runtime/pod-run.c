@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Containers that end by themselves: when, how, and when they are started again. A pod's
+ * annotations tell that (models/api/container-life.h), and all containers of a pod end together.
+ * computePodActions() and doBackOff() in Kubernetes' pkg/kubelet/kuberuntime, and SyncPod() in
+ * pkg/kubelet/kubelet.go.
+ *
+ * One event is scheduled for the end of a run. It changes this state at once, but the kubelet
+ * learns of it with the next relist only, so a sync that began before does not know yet. A pod
+ * without annotations has no PodRun and costs nothing. */
 #include "models/api/container-life.h"
 #include "runtime.h"
-
-/* Containers that end by themselves: when, how, and when they are started again. A pod's
- * annotations tell that (models/api/container-life.h). All containers of a pod end together.
- * computePodActions() and doBackOff() in Kubernetes' pkg/kubelet/kuberuntime, and SyncPod() in
- * pkg/kubelet/kubelet.go. */
 
 #define BACKOFF_MIN (10 * SIM_SECOND)  /* KVM-87: backOffPeriod */
 #define BACKOFF_MAX (300 * SIM_SECOND) /* KVM-87: MaxContainerBackOff */

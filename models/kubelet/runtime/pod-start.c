@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The start of a pod's containers, once its volumes are mounted: the sandbox, then for each
+ * container its image. SyncPod() in Kubernetes' pkg/kubelet/kuberuntime, pkg/kubelet/images. The
+ * timing of the scenario tells how long sandboxes and pulls take; by default they take no time,
+ * and an image is there as soon as some pod has started with it. Pulls of a node come one after
+ * the other if the flag says so (KVM-101): the disk keeps the end of the last. */
 #include "runtime.h"
 
 #include "models/kubelet/disk.h"
@@ -8,10 +13,6 @@
 #define COLON_SINCE 29        /* REL-40 */
 #define NAMELESS_SINCE 35     /* REL-41 */
 #define SANDBOX_TOLD_SINCE 36 /* KVM-103 */
-
-/* The start of a pod's containers, once its volumes are mounted: the sandbox, then for each
- * container its image. SyncPod() in Kubernetes' pkg/kubelet/kuberuntime, pkg/kubelet/images. The
- * timing of the scenario tells how long sandboxes and pulls take; by default they take no time. */
 
 /* The start under way, from image to image. */
 typedef struct {

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "node-status.h"
-
-#include "models/kubelet/eviction/pressure.h"
-#include "models/kubelet/shutdown.h"
-#include "models/kubelet/volume-manager/volume-manager.h"
-
 /* The node status loop: every 10 s the kubelet works out its Node's status and patches the Node if
  * it differs (KVM-7, KVM-30). Storage needs volumesInUse, so the loop sleeps while the Node has the
  * right list and the kubelet knows it. Heartbeats are left out (the patch every
  * nodeStatusReportFrequency, the lease every 10 s): they only say that the kubelet lives, and the
  * model knows that. A heartbeat that is left out uses no resource version, whether the loop sleeps
  * or polls. */
+#include "node-status.h"
+
+#include "models/kubelet/eviction/pressure.h"
+#include "models/kubelet/shutdown.h"
+#include "models/kubelet/volume-manager/volume-manager.h"
 
 #define JITTER 0.04
 #define SHUTTING_DOWN "node is shutting down"

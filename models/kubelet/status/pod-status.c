@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The status manager: one thread writes the statuses of all pods of the node, one after the other,
+ * each with a GET and a PATCH (KVM-83), and the last DELETE (SEQ-10):
+ * pkg/kubelet/status/status_manager.go. What it tells is a view of the worker (view_table); a
+ * worker is queued when its view changes, and the report is made from its state when its turn
+ * comes.
+ *
+ * Invariant: a pod is in the queue once at most, and one report is under way. A terminal phase is
+ * final. A patch that would change nothing is not sent. If nobody answers, the round ends and all
+ * that is left is written 10 s later. */
 #include "pod-status.h"
 
 #include "models/kubelet/runtime/runtime.h"
 #include "models/kubelet/shutdown.h"
-
-/* The status manager: one thread writes the statuses of all pods of the node, one after the other,
- * each with a GET and a PATCH (KVM-83), and the last DELETE (SEQ-10):
- * pkg/kubelet/status/status_manager.go. */
 
 #define BATCH_PERIOD (10 * SIM_SECOND) /* syncPeriod */
 

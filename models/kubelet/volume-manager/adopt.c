@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A kubelet that runs already as the simulation begins: the volumes of its pods are mounted, and
+ * the driver has them. No call is made for them; plans that take no time read claims and volumes,
+ * put the mounts into both states, and tell the driver as if it had been called (KVM-93 to
+ * KVM-95). A volume that the Node has in use and no pod wants is staged and goes with the first
+ * pass. */
 #include "models/kubelet/csi-plugin/csi-plugin.h"
 #include "models/kubelet/in-process/in-process.h"
 #include "models/kubelet/measure.h"
 #include "operation-executor.h"
-
-/* A kubelet that runs already as the simulation begins: the volumes of its pods are mounted, and
- * the driver has them. No call is made for them. */
 
 /* KVM-94: an attachable volume that the Node does not list has been torn down. */
 static gboolean

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The directories of volumes in those of their pods, on the node's disk: from before a volume is
+ * published until after it has been unpublished. A kubelet that restarts finds them. Paths are as
+ * getVolumesFromPodDir() reads them, relative to the folder of all pods. */
 #include "models/kubelet/csi-plugin/csi-plugin.h"
 #include "models/kubelet/kubelet-test.h"
 #include "volume-manager.h"

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* MountVolume and MapVolume: GenerateMountVolumeFunc() and GenerateMapVolumeFunc() of
+ * operation_generator.go, and the CSI plugin below them. A row of kubelet_mount_step_rules names
+ * the next step from the volume, the pod's mount and how far the operation has come: checks, the
+ * attachment, the device, the pod. Each step ends in a change of actual state, so a kubelet that
+ * dies between two of them leaves what the steps before have done.
+ *
+ * An error that may have left something behind makes the mount uncertain (KVM-16). A remount that
+ * fails leaves what was mounted. */
 #include "models/kubelet/in-process/in-process.h"
 #include "operation-executor.h"
-
-/* MountVolume and MapVolume: GenerateMountVolumeFunc() and GenerateMapVolumeFunc() of
- * operation_generator.go, and the CSI plugin below them. */
 
 /* Names of the same steps for both kinds of volumes (KVM-45). */
 typedef struct {

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Pods whose volumes the populator has to read, or to take out of desired state; and the errors
+ * that it found. */
 #include "volume-manager.h"
 
 #define ERRORS_MAX 11 /* KVM-11: the 10 of a set that takes one more */

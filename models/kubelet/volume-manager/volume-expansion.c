@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The node's share of growing a volume: checkVolumeFSResize() of the populator, nodeExpandVolume()
+ * of operationexecutor/operation_generator.go and node_expander.go. Desired is the size of the
+ * PersistentVolume, as the pod's last sync read it; actual is the size of the claim. An expansion
+ * is an operation of its own on a volume in use, or the end of a mount.
+ *
+ * The model leaves out periodic syncs that find nothing new, so an informer of the one
+ * PersistentVolume wakes the pods that use it when it grows. */
 #include "models/kubelet/csi-plugin/csi-plugin.h"
 #include "models/kubelet/in-process/in-process.h"
 #include "operation-executor.h"
 
 #include "models/kubelet/kubelet-test.h"
 #include "models/volume/resize-status.h"
-
-/* The node's share of growing a volume: checkVolumeFSResize() of the populator, nodeExpandVolume()
- * of operationexecutor/operation_generator.go and node_expander.go. Desired is the size of the
- * PersistentVolume, as the pod's last sync read it; actual is the size of the claim. */
 
 /* ---- Sizes, and when a pod must be synced to see a new one ---- */
 

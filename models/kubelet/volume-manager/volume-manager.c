@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The volume manager of a node: its lists and its two loops, made with the first pod or the first
+ * volume. */
 #include "volume-manager.h"
 
 void

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/kubelet/in-process/in-process.h"
-#include "models/kubelet/measure.h"
-#include "operation-executor.h"
-
 /* Desired state: the volumes that the pods of this node want. One thread reads claims and volumes
  * from the API, not from a cache:
  * pkg/kubelet/volumemanager/populator/desired_state_of_world_populator.go. A pass takes as long as
- * its requests, and the next begins 100 ms after its end. */
+ * its requests, and the next begins 100 ms after its end. Tables say what a claim and a volume
+ * must be; a fault becomes an error of the pod, which ends its wait.
+ *
+ * Only pods that were synced since their last read are read (pod-queue.c). The same versions of
+ * claim and volume leave nothing to do while the mount waits for its attachment
+ * (docs/performance.md); with polling they are looked at all the same, and tests compare both. */
+#include "models/kubelet/in-process/in-process.h"
+#include "models/kubelet/measure.h"
+#include "operation-executor.h"
 
 static const PodMount *
 populate_mount(const Populate *self)

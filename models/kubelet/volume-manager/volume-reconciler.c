@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "operation-executor.h"
-
 /* The loop that brings actual state towards desired state:
  * pkg/kubelet/volumemanager/reconciler/reconciler.go.
  *
  * The real loop looks at every volume of the node every 100 ms. This one looks at the volumes that
  * are due: whatever changes something that a rule below reads calls volume_manager_due(). */
+#include "operation-executor.h"
 
 /* ---- What to do about a mount that is desired: KVM-35 ---- */
 

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Desired and actual state of the world in one list of volumes (KVM-12, KVM-13):
+ * cache/desired_state_of_world.go and cache/actual_state_of_world.go of pkg/kubelet/volumemanager.
+ * The populator changes desired state, operations and the start change actual state, and the
+ * reconciler (volume-reconciler.c) acts on the difference.
+ *
+ * Invariant: a NodeVolume is in the list as long as one of the two states or an operation's
+ * back-off has it; a PodMount is linked to it as long as one of the two states or an operation has
+ * the mount. Each change makes the volume due and wakes the pods that it may concern, so nobody
+ * polls. */
 #include "models/kubelet/csi-plugin/csi-plugin.h"
 #include "models/kubelet/in-process/in-process.h"
 #include "models/kubelet/kubelet-test.h"
 #include "models/kubelet/measure.h"
 #include "operation-executor.h"
-
-/* Desired and actual state of the world in one list of volumes (KVM-12, KVM-13):
- * cache/desired_state_of_world.go and cache/actual_state_of_world.go of pkg/kubelet/volumemanager.
- * The reconciler (volume-reconciler.c) acts on them. */
 
 static const CsiDriverObject *
 driver_object(const Kubelet *self, const char *driver)

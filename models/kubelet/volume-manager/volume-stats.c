@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/kubelet/csi-plugin/csi-plugin.h"
-#include "models/kubelet/measure.h"
-#include "volume-manager.h"
-
 /* How full volumes are: fs_resource_analyzer.go and volume_stat_calculator.go of
  * pkg/kubelet/server/stats. Each pod has a loop that asks the drivers of its volumes; the analyzer
  * starts the loops of new pods. What they find ends in metrics and Events. So kubelets ask only if
- * the scenario says how often, or how volumes fill (KVM-9). */
+ * the scenario says how often, or how volumes fill (KVM-9).
+ *
+ * A pass is an allocation of its own: the volumes, and the pod, may leave while a driver is asked.
+ */
+#include "models/kubelet/csi-plugin/csi-plugin.h"
+#include "models/kubelet/measure.h"
+#include "volume-manager.h"
 
 /* A volume of a pod, and what its driver said last. */
 typedef struct {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* kvolsim validate: runs a scenario against real loop devices or drivers behind sockets and against
  * the model, and tells whether they agree. Virtual time of the real run follows the monotonic
- * clock; how late events are is measured, too, and a run that was too late proves nothing. The
- * machine is compared with the state of the run while no call is under way. A journal of the real
- * run can be played back, which has to give the same run. */
+ * clock; a run whose events were too late proves nothing. While no call is under way, the machine
+ * is compared with the run's state. A journal of the real run can be played back. */
 #include "config.h"
 
 #include <stdio.h>

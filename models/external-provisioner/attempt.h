@@ -86,6 +86,28 @@ void provision_failed(const ExternalProvisioner *self,
                       const char *error);
 const ProvisionAttempt *provisioner_attempt(const ExternalProvisioner *self, const Plan *plan);
 
+/* Returns: (owned): why the secret's name is not sound; %NULL: it is; @reference: (out) */
+char *provision_resolve_secret(const ExternalProvisioner *self,
+                               const Plan *plan,
+                               const Claim *claim,
+                               const ClassInfo *class,
+                               SecretUse use,
+                               SecretReference *reference);
+/* PROV-20.9: the N_VOLUME_SECRETS references that the volume will hold. Returns: (owned): why they
+ * are not sound; %NULL: they are */
+char *provision_resolve_volume_secrets(const ExternalProvisioner *self,
+                                       const Plan *plan,
+                                       const Claim *claim,
+                                       const ClassInfo *class,
+                                       SecretReference *references);
+/* Returns: NULL: the claim names no class, or the gate VolumeAttributesClass is off */
+const char *provision_attributes_class(const ExternalProvisioner *self, const Claim *claim);
+
+/* ---- created.c ---- */
+
+/* The driver has answered CreateVolume. */
+void provision_decide_created(const void *self, Plan *plan);
+
 /* ---- source.c: SRC ---- */
 
 extern const RuleTable provisioner_clone_rules; /* SRC-1 */

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Provision() of external-provisioner: from a claim to the request for CreateVolume, and from the
- * answer to the PersistentVolume. A rule table lists the obstacles; then come source, place,
- * secrets and attributes. The code of an error decides how the attempt ends: in the background (the
- * call may still succeed), with a new choice of node, or for good. A volume that is smaller than
- * asked for, or lacks its source, is deleted again, with up to five tries (PROV-24). */
+/* Provision() of external-provisioner up to the request for CreateVolume: from a claim to the call;
+ * created.c goes on with the answer. A rule table lists the obstacles; then come source, place,
+ * secrets and attributes, each read only where the claim or its class asks for it. */
 #include "attempt.h"
 
 #include <string.h>
@@ -12,14 +10,6 @@
 #include "models/api/snapshot.h"
 
 #define CAPABILITIES_MAX 4 /* one for each access mode */
-#define CLEAN_UPS_MAX 5    /* PROV-24 */
-
-/* PROV-23: checkError() of external-provisioner's controller.go. All others are final. */
-static const ProvisionState code_states[CSI_N_CODES] = {
-    [CSI_CANCELLED] = PROVISION_BACKGROUND,          [CSI_DEADLINE_EXCEEDED] = PROVISION_BACKGROUND,
-    [CSI_UNAVAILABLE] = PROVISION_BACKGROUND,        [CSI_ABORTED] = PROVISION_BACKGROUND,
-    [CSI_RESOURCE_EXHAUSTED] = PROVISION_RESCHEDULE,
-};
 
 /* PROV-27: columns: the claim's mode, the driver's without and with SINGLE_NODE_MULTI_WRITER. */
 static const struct {
@@ -61,250 +51,41 @@ provision_failed(const ExternalProvisioner *self,
         attempt_fail(self, plan, claim, state, error);
 }
 
-/* ---- The volume ---- */
+/* ---- The request ---- */
 
-static char *
-resolve_secret(const ExternalProvisioner *self,
-               const Plan *plan,
-               const Claim *claim,
-               const ClassInfo *class,
-               SecretUse use,
-               SecretReference *reference)
+char *
+provision_resolve_secret(const ExternalProvisioner *self,
+                         const Plan *plan,
+                         const Claim *claim,
+                         const ClassInfo *class,
+                         SecretUse use,
+                         SecretReference *reference)
 {
     return secret_resolve(self->base.strings, use, class->class->parameters, plan_key(plan)->name,
                           claim->meta.key, claim->meta.annotations, reference);
 }
 
-/* PROV-20.9: the references that the volume will hold. Returns: (owned): why they are not sound;
- * NULL: they are */
-static char *
-resolve_volume_secrets(const ExternalProvisioner *self,
-                       const Plan *plan,
-                       const Claim *claim,
-                       const ClassInfo *class,
-                       SecretReference *references)
+char *
+provision_resolve_volume_secrets(const ExternalProvisioner *self,
+                                 const Plan *plan,
+                                 const Claim *claim,
+                                 const ClassInfo *class,
+                                 SecretReference *references)
 {
     char *error = NULL;
 
     for (unsigned i = 0; i < N_VOLUME_SECRETS && error == NULL; i++)
-        error = resolve_secret(self, plan, claim, class, SECRET_USE_CONTROLLER_PUBLISH + i,
-                               &references[i]);
+        error = provision_resolve_secret(self, plan, claim, class,
+                                         SECRET_USE_CONTROLLER_PUBLISH + i, &references[i]);
     return error;
 }
 
-static VolumeSource *
-make_source(const ExternalProvisioner *self,
-            const Plan *plan,
-            const ProvisionAttempt *attempt,
-            const CsiResponse *response)
-{
-    const Claim *claim = attempt->claim;
-    VolumeSource source = {
-        .plugin = strings_intern(self->base.strings, "csi"),
-        .driver = self->base.driver_name,
-        .handle = response->volume_id,
-        .fs_type = claim->volume_mode == VOLUME_BLOCK ? NULL : attempt->class->fs_type,
-        .attributes = string_map_with(response->volume_context, self->identity_key, self->identity),
-        .read_only =
-            self->options->controller_publish_readonly && claim->access_modes == ACCESS_ROX,
-    };
-
-    if (attempt->class->names_secrets) {
-        SecretReference references[N_VOLUME_SECRETS] = {{0}};
-        /* No error here: they were checked before the call. */
-        g_free(resolve_volume_secrets(self, plan, claim, attempt->class, references));
-        source.secrets = volume_secrets_new(references);
-    }
-    return volume_source_new(&source);
-}
-
-/* Notes the secret that DeleteVolume will need. Returns: (owned) */
-static StringMap *
-make_annotations(const ExternalProvisioner *self, const Plan *plan, const ProvisionAttempt *attempt)
-{
-    Strings *strings = self->base.strings;
-    SecretReference secret = {0};
-    g_autofree char *error = NULL;
-
-    if (attempt->class->names_secrets)
-        error = resolve_secret(self, plan, attempt->claim, attempt->class, SECRET_USE_PROVISIONER,
-                               &secret);
-    if (secret.name == NULL)
-        return string_map_ref(self->annotations);
-    g_autoptr(StringMap) with_name = string_map_with(
-        self->annotations, strings_intern(strings, ANNOTATION_DELETION_SECRET), secret.name);
-    return string_map_with(with_name, strings_intern(strings, ANNOTATION_DELETION_SECRET_NAMESPACE),
-                           secret.namespace);
-}
-
-/* Returns: NULL: none, or the gate VolumeAttributesClass is off */
-static const char *
-attributes_class(const ExternalProvisioner *self, const Claim *claim)
+const char *
+provision_attributes_class(const ExternalProvisioner *self, const Claim *claim)
 {
     return self->attributes_classes && is_set(claim->attributes_class) ? claim->attributes_class
                                                                        : NULL;
 }
-
-/* PROV-25. Returns: (owned) */
-static Volume *
-provision_make_volume(const ExternalProvisioner *self,
-                      const Plan *plan,
-                      const ProvisionAttempt *attempt,
-                      const CsiResponse *response)
-{
-    const Claim *claim = attempt->claim;
-    const StorageClass *class = attempt->class->class;
-    Volume *volume = VOLUME(object_new(plan_key(plan)));
-
-    volume->meta.annotations = make_annotations(self, plan, attempt);
-    if (self->keeps_volumes)
-        volume->meta.finalizers = string_list_ref(self->finalizers);
-    volume->mount_options = string_list_ref(class->mount_options);
-    volume->class_name = object_name(&class->meta);
-    volume->capacity_bytes =
-        response->capacity_bytes > 0 ? response->capacity_bytes : claim->request_bytes;
-    volume->source = make_source(self, plan, attempt, response);
-    if (self->has_topology && response->n_accessible_topology > 0)
-        volume->node_affinity = node_selector_from_segments(response->accessible_topology,
-                                                            response->n_accessible_topology);
-    volume->claim_ref =
-        (ClaimReference){claim->meta.key, claim->meta.uid, claim->meta.resource_version};
-    volume->access_modes = claim->access_modes;
-    volume->volume_mode = claim->volume_mode;
-    volume->attributes_class = attributes_class(self, claim);
-    volume->reclaim_policy = class->reclaim_policy;
-    return volume;
-}
-
-/* PROV-24: the volume is deleted again, at once and with a few tries. */
-static void decide_cleaned_up(const void *data, Plan *plan);
-
-static void
-clean_up(const ExternalProvisioner *self, Plan *plan, const char *volume_id, SimTime until)
-{
-    CsiRequest request = {.method = CSI_DELETE_VOLUME,
-                          .timeout_ns = until - plan_now(plan),
-                          .volume_id = volume_id,
-                          .has_secrets = provisioner_attempt(self, plan)->has_secret};
-
-    plan_because(plan, "PROV-24");
-    plan_call(plan, self->base.driver, &request, PLAN_DECIDE);
-    plan_then(plan, decide_cleaned_up);
-}
-
-static void
-decide_cleaned_up(const void *data, Plan *plan)
-{
-    const ExternalProvisioner *self = data;
-    const ProvisionAttempt *attempt = provisioner_attempt(self, plan);
-    const CsiResponse *response = plan_response(plan, plan_last_step(plan));
-    const char *error = attempt->failure;
-
-    plan_because(plan, "PROV-24");
-    if (response->code != CSI_OK && attempt->n_clean_ups + 1 < CLEAN_UPS_MAX &&
-        plan_now(plan) < attempt->clean_up_until) {
-        provisioner_change_key(plan, CHANGE_CLEANED_UP);
-        clean_up(self, plan, attempt->volume_id, attempt->clean_up_until);
-        return;
-    }
-    if (response->code != CSI_OK)
-        error =
-            plan_internf(plan, "%s. Cleanup of volume %s failed, volume is orphaned: %s", error,
-                         plan_key(plan)->name, csi_response_error(response, self->base.strings));
-    provision_failed(self, plan, attempt->claim, PROVISION_BACKGROUND, error);
-}
-
-/* PROV-24. Returns: (borrowed): why the volume is not as asked for; NULL: it is */
-static const char *
-check_response(Plan *plan, const ProvisionAttempt *attempt, const CsiResponse *response)
-{
-    if (response->capacity_bytes > 0 && response->capacity_bytes < attempt->claim->request_bytes)
-        return plan_internf(plan,
-                            "created volume capacity %" G_GINT64_FORMAT
-                            " less than requested capacity %" G_GINT64_FORMAT,
-                            response->capacity_bytes, attempt->claim->request_bytes);
-    if (attempt->source_kind != CSI_SOURCE_NONE && response->source_kind == CSI_SOURCE_NONE)
-        return "volume content source missing";
-    return NULL;
-}
-
-static void
-created_wrongly(const ExternalProvisioner *self,
-                Plan *plan,
-                const CsiResponse *response,
-                const char *error)
-{
-    SimTime until = plan_now(plan) + self->options->common.timeout;
-    PlanChange change = {.what = CHANGE_CLEAN_UP,
-                         .key = plan_key(plan),
-                         .text = response->volume_id,
-                         .pointer = strings_intern(self->base.strings, error),
-                         .number = until};
-
-    plan_change(plan, &change);
-    clean_up(self, plan, response->volume_id, until);
-}
-
-/* PROV-47: isInfeasibleError() of the library. */
-static void
-tell_infeasible(const ExternalProvisioner *self,
-                Plan *plan,
-                const ProvisionAttempt *attempt,
-                const char *error)
-{
-    PlanChange failed = {
-        .what = CHANGE_FAILED, .key = plan_key(plan), .number = PROVISION_FINISHED};
-
-    plan_because(plan, "PROV-47");
-    plan_change(plan, &failed);
-    plan_change(plan, &(PlanChange){.what = CHANGE_INFEASIBLE,
-                                    .key = plan_key(plan),
-                                    .object = &attempt->class->class->meta});
-    plan_event(plan, &attempt->claim->meta, "Warning", "ProvisioningFailed",
-               "Volume provisioning failed with infeasible error. Retries will be delayed. %s",
-               error);
-    attempt_fail(self, plan, attempt->claim, PROVISION_FINISHED, error);
-}
-
-static void
-decide_created(const void *data, Plan *plan)
-{
-    const ExternalProvisioner *self = data;
-    const ProvisionAttempt *attempt = provisioner_attempt(self, plan);
-    const CsiResponse *response = plan_response(plan, plan_last_step(plan));
-
-    ProvisionState state =
-        response->code == CSI_OK ? PROVISION_FINISHED : code_states[response->code];
-
-    if (self->places != NULL && state != PROVISION_BACKGROUND)
-        provisioner_change_key(plan, CHANGE_PLACE);
-    if (response->code != CSI_OK) {
-        if (state == PROVISION_RESCHEDULE &&
-            (!self->has_topology || !is_set(claim_selected_node(attempt->claim))))
-            state = PROVISION_FINISHED;
-        const char *why = csi_response_error(response, self->base.strings);
-        if (response->code == CSI_INVALID_ARGUMENT && self->infeasible != NULL)
-            tell_infeasible(self, plan, attempt, why);
-        else
-            provision_failed(self, plan, attempt->claim, state, why);
-        return;
-    }
-    const char *error = check_response(plan, attempt, response);
-    if (error != NULL) {
-        created_wrongly(self, plan, response, error);
-        return;
-    }
-    Volume *volume = provisioner_migrate_volume(
-        self, attempt->class, provision_make_volume(self, plan, attempt, response), &error);
-    if (error != NULL) { /* MIG-72 */
-        object_unref(&volume->meta);
-        created_wrongly(self, plan, response, error);
-        return;
-    }
-    attempt_save(plan, volume);
-}
-
-/* ---- The request ---- */
 
 static void *
 alloc_in_plan(void *plan, size_t size)
@@ -453,7 +234,7 @@ plan_create_volume(const ExternalProvisioner *self,
     request->capabilities =
         make_capabilities(self, claim, class, capabilities, &request->n_capabilities);
     plan_call(plan, self->base.driver, request, PLAN_DECIDE);
-    plan_then(plan, decide_created);
+    plan_then(plan, provision_decide_created);
 }
 
 gboolean
@@ -524,17 +305,19 @@ provision_with_secret(const ExternalProvisioner *self,
 {
     SecretReference references[N_VOLUME_SECRETS];
     g_autofree char *error =
-        class->names_secrets ? resolve_volume_secrets(self, plan, claim, class, references) : NULL;
+        class->names_secrets
+            ? provision_resolve_volume_secrets(self, plan, claim, class, references)
+            : NULL;
 
     if (error != NULL)
         provision_failed(self, plan, claim, PROVISION_NO_CHANGE, plan_internf(plan, "%s", error));
     else if (class->parameter_error != NULL)
         provision_failed(self, plan, claim, PROVISION_FINISHED, class->parameter_error);
-    else if (attributes_class(self, claim) != NULL) {
+    else if (provision_attributes_class(self, claim) != NULL) {
         plan_because(plan, "PROV-20.11");
         plan_get(plan,
                  objects_key(self->base.objects, KIND_ATTRIBUTES_CLASS, NULL,
-                             attributes_class(self, claim)),
+                             provision_attributes_class(self, claim)),
                  PLAN_DECIDE);
         plan_then(plan, decide_with_attributes);
     } else
@@ -569,8 +352,9 @@ provision_decide_secret_read(const void *data, Plan *plan)
     if (plan_code(plan, step) != API_OK) {
         const ProvisionAttempt *attempt = provisioner_attempt(self, plan);
         SecretReference secret = {0};
-        g_free(resolve_secret(self, plan, attempt->claim, attempt->class, SECRET_USE_PROVISIONER,
-                              &secret)); /* it was resolved for the read */
+        g_free(provision_resolve_secret(self, plan, attempt->claim, attempt->class,
+                                        SECRET_USE_PROVISIONER,
+                                        &secret)); /* it was resolved for the read */
         provision_failed(self, plan, attempt->claim, PROVISION_NO_CHANGE,
                          plan_internf(plan, "error getting secret %s in namespace %s: %s",
                                       secret.name, secret.namespace, plan_message(plan, step)));
@@ -593,7 +377,7 @@ plan_placed(const ExternalProvisioner *self, Plan *plan, const Claim *claim, con
             : NULL;
     g_autofree char *secret_error =
         place_error == NULL && class->names_secrets
-            ? resolve_secret(self, plan, claim, class, SECRET_USE_PROVISIONER, &secret)
+            ? provision_resolve_secret(self, plan, claim, class, SECRET_USE_PROVISIONER, &secret)
             : NULL;
 
     if (place_error != NULL) {
@@ -721,7 +505,7 @@ check_facts(const ExternalProvisioner *self, const Claim *claim, const ClassInfo
         facts |= controller & CSI_CONTROLLER_CREATE_DELETE_SNAPSHOT ? 0 : NO_RESTORE;
     if (g_strcmp0(source->kind, "PersistentVolumeClaim") == 0)
         facts |= controller & CSI_CONTROLLER_CLONE_VOLUME ? 0 : NO_CLONE;
-    if (attributes_class(self, claim) != NULL)
+    if (provision_attributes_class(self, claim) != NULL)
         facts |= controller & CSI_CONTROLLER_MODIFY_VOLUME_CAPABILITY ? 0 : NO_CHANGE;
     facts |= claim->selector != NULL ? SELECTS : 0;
     facts |= class != NULL && class->fs_type_error != NULL ? TWO_FS_TYPES : 0;

@@ -14,8 +14,8 @@
  *   pods.h, volumes.h, disk.h, measure.h   what all know: pods, volumes, the node's disk, metrics
  *   plugin-manager/                        registration of drivers, and their containers
  *   csi-plugin/, in-process/               what operations on volumes ask of plugins
- *   volume-manager/                        desired and actual state, populator, reconciler,
- * operations eviction/                              pressure of the node, eviction of pods
+ *   volume-manager/                        desired and actual state, reconciler, operations
+ *   eviction/                              pressure of the node, eviction of pods
  *   shutdown.h                             the end of pods before their machine's
  *   runtime/                               containers, images, relists
  *   status/                                status of pods and of the Node

@@ -33,9 +33,8 @@ is_steady(const AttachDetachController *self, const AttachPair *pair)
 {
     const AttachVolume *volume = pair->volume;
 
-    return !sim_is_polling(self->base.sim) && pair->told_timeout != NULL &&
-           pair->state == ADC_UNCERTAIN && volume->has_spec && pair->device_path == NULL &&
-           volume->pairs->next == NULL && tells_its_pod(self, pair) &&
+    return pair->told_timeout != NULL && pair->state == ADC_UNCERTAIN && volume->has_spec &&
+           pair->device_path == NULL && volume->pairs->next == NULL && tells_its_pod(self, pair) &&
            adc_is_unattached(self, pair);
 }
 
@@ -84,7 +83,7 @@ gboolean
 adc_plan_retry(const AttachDetachController *self, Plan *plan, AttachPair *pair)
 {
     if (pair->aside == NULL || pair->n_pods_gone != self->n_pods_gone ||
-        self->base.runs->observer != NULL)
+        plans_are_whole(&self->base))
         return FALSE;
     SimTime until = operation_aside_until(pair->aside);
 

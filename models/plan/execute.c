@@ -335,11 +335,17 @@ poll_schedule(Plan *plan, Step *step)
     sim_set_cause(sim, cause);
 }
 
+gboolean
+plans_are_whole(const Component *component)
+{
+    return component->runs->observer != NULL || sim_is_polling(component->sim);
+}
+
 /* Returns: whether it was put aside */
 static gboolean
 is_put_aside(Plan *plan)
 {
-    return plan->start.timed_out != NULL && plan->component->runs->observer == NULL &&
+    return plan->start.timed_out != NULL && !plans_are_whole(plan->component) &&
            plan->start.timed_out(plan->component, plan);
 }
 

@@ -239,7 +239,7 @@ struct PlanStart {
     Component *component;
     void *operation; /* borrowed; may be NULL */
     void *owner;     /* for code that starts plans for others: plan_owner() */
-    /* A poll of the plan has timed out, and nobody observes plans. Returns: whether that was all:
+    /* A poll of the plan has timed out, and plans need not be whole. Returns: whether that was all:
      * plan_put_aside() or operation_put_aside() was called. FALSE: the plan goes on as usual. May
      * be NULL. */
     gboolean (*timed_out)(void *self, Plan *plan);
@@ -274,6 +274,10 @@ void plan_put_aside(Plan *plan);
  */
 void plan_poll_again(Plan *plan);
 void plan_drop_aside(Plan *plan); /* NULL is fine */
+/* Whether each plan is carried out as a whole: where somebody sees the steps of plans, and where
+ * loops never sleep. Else a plan whose end is known may be left out (sync_at_once, fails_again), or
+ * put aside. Tests compare both. */
+gboolean plans_are_whole(const Component *component);
 /* Starts a plan now. Returns: (borrowed): valid until done; NULL if it was over at once (done has
  * been called) */
 Plan *plan_start(const PlanStart *start);

@@ -31,19 +31,12 @@ key_done(Workers *self, ObjectKey *key)
         workers_ready(self);
 }
 
-/* Not if somebody wants to see the plans, and not where loops never sleep: tests compare both. */
-static gboolean
-needs_plans(const Workers *self)
-{
-    return self->component->runs->observer != NULL || sim_is_polling(self->component->sim);
-}
-
 static gboolean
 sync_at_once(Workers *self, ObjectKey *key)
 {
     Component *component = self->component;
 
-    if (self->options.sync_at_once == NULL || needs_plans(self) ||
+    if (self->options.sync_at_once == NULL || plans_are_whole(component) ||
         !self->options.sync_at_once(component, key))
         return FALSE;
     work_queue_forget(self->queue, key);
@@ -93,7 +86,7 @@ fails_again(void *data, const ObjectKey *key)
     Sim *sim = self->component->sim;
 
     if (self->n_busy >= self->options.n_workers || sim_next_event_at(sim) == sim_now(sim) ||
-        needs_plans(self) || !self->options.fails_again(self->component, key))
+        plans_are_whole(self->component) || !self->options.fails_again(self->component, key))
         return FALSE;
     sim_count_left_out(sim, 1); /* the dispatch */
     return TRUE;
@@ -205,7 +198,7 @@ workers_are_idle(const Workers *self)
     const Sim *sim = self->component->sim;
 
     return self->n_busy == 0 && self->options.n_workers > 0 &&
-           sim_next_event_at(sim) > sim_now(sim) && !needs_plans(self);
+           sim_next_event_at(sim) > sim_now(sim) && !plans_are_whole(self->component);
 }
 
 const char *

@@ -11,7 +11,7 @@
  *
  * Invariant: a worker with PodWorker.aside is in the back-off of a sync that failed so. If
  * something has changed as the back-off ends, the plan is dropped, and the sync begins as usual.
- * While plans are observed or loops never sleep, all do. */
+ * Where plans are to be whole (plans_are_whole()), none is put aside. */
 
 gboolean
 pod_wait_timed_out(void *data, Plan *plan)
@@ -19,8 +19,8 @@ pod_wait_timed_out(void *data, Plan *plan)
     Kubelet *self = data;
     PodWorker *worker = plan_timed_out_operation(plan);
 
-    if (sim_is_polling(self->base.sim) || worker->step != WORKER_SYNC || worker->wants_step ||
-        !pod_sync_must_wait(worker) || !pod_sync_fails_silently(self))
+    if (worker->step != WORKER_SYNC || worker->wants_step || !pod_sync_must_wait(worker) ||
+        !pod_sync_fails_silently(self))
         return FALSE;
     plan_put_aside(plan);
     worker->aside = plan;
@@ -36,7 +36,7 @@ pod_wait_again(PodWorker *worker)
     if (plan == NULL)
         return FALSE;
     if (worker->step != WORKER_SYNC || !pod_sync_must_wait(worker) ||
-        worker->kubelet->base.runs->observer != NULL) {
+        plans_are_whole(&worker->kubelet->base)) {
         plan_drop_aside(plan);
         return FALSE;
     }

@@ -71,7 +71,7 @@ struct Kubelet {
     SimEventId first_look;         /* at its pods, after a restart */
     PluginManager *plugin_manager; /* (owned) */
     FlexDrivers *flex_drivers;     /* NULL until one is called */
-    NodeShutdown *shutdown;        /* (owned): NULL: its machine was never shut down */
+    NodeShutdown *shutdown;        /* (owned) */
     /* MET-64: the series of the driver that was counted last. */
     const char *counted_driver;
     SimSeries *desired_count, *actual_count;

@@ -7,6 +7,7 @@
 
 /* @collect: called with @self before each scrape */
 void kubelet_measure_begin(Kubelet *self, void (*collect)(void *self));
+/* The kubelet ends: its volumes leave the counts. */
 void kubelet_measure_end(Kubelet *self);
 /* A mount came into desired state or left it; the same of actual state. It has its volume. */
 void kubelet_count_desired(const PodMount *mount, int n);
@@ -22,6 +23,7 @@ typedef struct {
 } VolumeUsage;
 /* The gate CSIVolumeHealth. */
 gboolean kubelet_watches_health(const Kubelet *self);
+/* Sets the gauges of a claim. @usage: NULL: nobody tells any more */
 void kubelet_measure_usage(const Kubelet *self, const ObjectKey *claim, const VolumeUsage *usage);
 /* It took so long to ask this driver about a volume. */
 void kubelet_measure_question(const Kubelet *self, const char *driver, SimTime took);

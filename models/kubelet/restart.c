@@ -44,34 +44,29 @@ void
 reconstruct_volumes(Kubelet *self)
 {
     const GPtrArray *disk = kubelet_disk(self)->directories;
+    gboolean some_failed = FALSE;
 
     if (disk->len == 0)
         return;
-    volume_manager_ensure(self);
-    self->volume_manager->awaits_node = self->volume_manager->awaits_populator = TRUE;
+    reconstruct_begin(self);
     for (unsigned i = 0; i < disk->len; i++) {
         VolumeDirectory *directory = disk->pdata[i];
         if (!volume_directory_parse(directory, self->base.strings))
             continue;
         kubelet_count(self, METRIC_KUBELET_RECONSTRUCTED); /* MET-65 */
         directory->failed = !rebuild(self, directory);
-        if (directory->failed) {
-            self->volume_manager->has_unreadable = TRUE;
+        some_failed |= directory->failed;
+        if (directory->failed)
             kubelet_count(self, METRIC_KUBELET_RECONSTRUCT_ERRORS);
-        }
     }
-    sim_ticker_wake(
-        self->volume_manager->reconciler); /* to read the Node, even if nothing could be rebuilt */
+    reconstruct_end(self, some_failed);
 }
 
 /* KVM-23: the first pass reads all pods, even if they are to end. */
 void
 reconstruct_sources_ready(Kubelet *self)
 {
-    if (self->volume_manager == NULL)
-        return;
-    self->volume_manager->knows_pods = TRUE;
-    if (!self->volume_manager->awaits_populator)
+    if (!reconstruct_pods_are_known(self))
         return;
     for (unsigned i = 0; i < self->workers->len; i++) {
         PodWorker *worker = self->workers->pdata[i];
@@ -79,5 +74,4 @@ reconstruct_sources_ready(Kubelet *self)
         if (!worker->stopped)
             volume_manager_reprocess(worker);
     }
-    sim_ticker_wake(self->volume_manager->populator);
 }

@@ -10,6 +10,7 @@ struct NodeShutdown {
     SimEventId event; /* the end of the time that the pods under way may take */
 };
 
+/* With the kubelet. */
 void shutdown_init(Kubelet *self);
 void shutdown_clear(Kubelet *self);
 void shutdown_begin(Kubelet *self); /* MACHINE_SHUTS_DOWN */

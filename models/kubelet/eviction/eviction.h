@@ -9,6 +9,7 @@
 
 extern const RuleTable kubelet_eviction_rules, kubelet_local_limit_rules, kubelet_admit_rules;
 
+/* Reads the Node whenever its annotations change. */
 void eviction_init(Kubelet *self);
 void eviction_clear(Kubelet *self);
 /* Whether flags make thresholds. Returns: FALSE with SIM_ERROR_INVALID */
@@ -37,6 +38,7 @@ gboolean eviction_is_busy(const Kubelet *self);
 
 /* ---- Plans ---- */
 
+/* CHANGE_EVICTED: the pod is to end, and its condition says why. */
 void eviction_apply(Kubelet *self, const PlanChange *change);
 /* EVM-40: whether the pod may come under this pressure. Returns: (borrowed): interned: why not;
  * NULL: it may */

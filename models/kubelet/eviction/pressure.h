@@ -12,6 +12,7 @@ struct NodePressure {
     SimEventId event;                      /* the next look */
 };
 
+/* Before the rooms that ask for pressure. */
 void pressure_init(Kubelet *self);
 void pressure_begin(Kubelet *self); /* once all of its handlers are there */
 void pressure_clear(Kubelet *self);

@@ -6,6 +6,7 @@
 
 /* Attach limits that change while a driver is registered. */
 
+/* Watches CSIDriver objects if limits may change. */
 void attach_limits_init(Kubelet *self);
 /* The driver was registered (@is_new) or unregistered (REG-36). */
 void attach_limits_sync(NodePlugin *plugin, gboolean is_new);

@@ -48,13 +48,17 @@ struct PluginManager {
 
 /* ---- plugin-manager.c: desired and actual state, reconciler ---- */
 
+/* Makes the plugins of this node, and registers them or waits for their sockets. */
 void plugin_manager_init(Kubelet *self);
+/* Cancels what they wait for, and frees them. */
 void plugin_manager_clear(Kubelet *self);
+/* MET-98: before a scrape. */
 void plugin_manager_measure(const Kubelet *self);
 void plugin_manager_changed(Kubelet *self, unsigned driver); /* MACHINE_PLUGIN_CHANGED */
 
 /* ---- plugin-container.c: containers that exit and start again ---- */
 
+/* The pod that its containers run in. */
 NodePluginPod plugin_manager_pod_of(const NodePlugin *plugin);
 /* From a container's exit to its next start. */
 SimTime container_restart_delay(NodePlugin *plugin, PluginContainer *container);
@@ -74,6 +78,7 @@ void plugin_registration_decide_at_once(const void *self, Plan *plan);
 void plugin_registration_decide_first_csi_node(const void *self, Plan *plan);
 /* ... and of one that starts later. */
 void plugin_registration_decide_look_for_csi_node(const void *self, Plan *plan);
+/* Changes of a plugin by its operations. */
 void plugin_registration_apply(const PlanChange *change);
 
 /* CSP-15: whether a driver that speaks these versions of CSI may register. @versions: ends with
@@ -105,12 +110,14 @@ typedef struct {
     gboolean only_if_absent;   /* an imported CSINode knows better */
 } PluginNodeInfo;
 
+/* Of its driver: interned */
 const char *plugin_name(const Kubelet *self, const NodePlugin *plugin);
 /* Returns: (borrowed): NULL: not in the list of registered drivers */
 CsiDriver *plugin_registration_driver(const Kubelet *self, const char *driver);
 /* From the answer of NodeGetInfo in step @call, which it borrows from. */
 PluginNodeInfo *
 plugin_registration_info(const Kubelet *self, Plan *plan, const char *driver, int call);
+/* Of the CSINode of this node. */
 ObjectKey *node_info_csi_node_key(const Kubelet *self);
 /* It goes with its Node. Returns: (owned) */
 Object *node_info_new_csi_node(const Kubelet *self, const Object *node);
@@ -122,6 +129,7 @@ gboolean node_info_edit_node(Object *node, const void *info);
 gboolean node_info_edit_csi_node(Object *csi_node, const void *info);
 gboolean node_info_withdraw_from_node(Object *node, const void *info);
 gboolean node_info_withdraw_from_csi_node(Object *csi_node, const void *info);
+/* Whether the Node lacks something of the answer. */
 gboolean node_info_needs_patch(const Object *node, const PluginNodeInfo *info);
 /* REG-21: a label with another value. Returns: (borrowed): NULL: none */
 const StringPair *node_info_find_collision(const Object *node, const StringMap *segments);

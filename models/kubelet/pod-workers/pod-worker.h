@@ -12,8 +12,11 @@
 extern const RuleTable kubelet_step_rules, kubelet_new_pod_rules, kubelet_changed_pod_rules;
 
 extern const PodCalls pod_worker_calls;
+/* An InformerHandler: a pod of this node came, changed or went. */
 void pod_worker_on_pod(void *self, const Object *before, const Object *after);
+/* Cancels what it waits for. Its mounts are in no list any more. */
 void pod_worker_free(void *worker);
+/* CHANGE_STATUS to CHANGE_FINISHED, by the steps of the pod. */
 void pod_worker_apply(const PlanChange *change);
 /* Its step is over, and has failed: KVM-21. */
 void pod_worker_fail(PodWorker *self);

@@ -29,6 +29,7 @@ gboolean pod_run_has_ended(const PodWorker *worker);
 gboolean pod_run_has_ended_for_good(const PodWorker *worker);
 /* A sync that began at @at does not know of it yet: the containers were listed before. */
 gboolean pod_run_has_ended_since(const PodWorker *worker, SimTime at);
+/* As its status tells. */
 int32_t pod_run_restarts(const PodWorker *worker);
 int32_t pod_run_exit_code(const PodWorker *worker); /* of the last run, once it has ended; else 0 */
 /* KVM-87: not to be started again yet; and the next time later. */
@@ -56,6 +57,7 @@ void pod_start_add(const Kubelet *self, Plan *plan);
 void pod_start_add_files_work(Plan *plan, const PodWorker *worker, CsiFilesWork work);
 /* The node has its images from now on. */
 void pod_start_remember_images(const PodWorker *worker);
+/* The pull of an image goes on until @ends, even if the pod goes. */
 void pod_start_pulling(Kubelet *self, const char *image, SimTime ends);
 
 /* ---- relist.c: when the runtime is listed ---- */

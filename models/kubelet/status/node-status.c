@@ -14,57 +14,11 @@
 #define JITTER 0.04
 #define SHUTTING_DOWN "node is shutting down"
 
-/* Whether a volume is in use for the Node: KVM-29. */
-static gboolean
-is_in_use(const NodeVolume *volume)
-{
-    return volume->attachable && (volume->n_desired > 0 || volume->in_actual);
-}
-
-/* Returns: (owned): sorted; NULL: none */
-static StringList *
-volumes_in_use(const Kubelet *self)
-{
-    unsigned n = 0;
-
-    if (self->volume_manager == NULL || self->volume_manager->volumes->len == 0)
-        return NULL;
-    g_autofree const char **names = g_new(const char *, self->volume_manager->volumes->len);
-    for (unsigned i = 0; i < self->volume_manager->volumes->len; i++) {
-        const NodeVolume *volume = self->volume_manager->volumes->pdata[i];
-        if (is_in_use(volume))
-            names[n++] = volume->name;
-    }
-    qsort(names, n, sizeof *names, strings_compare);
-    return n == 0 ? NULL : string_list_new(names, n);
-}
-
-/* KVM-30: desired state learns which volumes the Node lists. */
-static void
-mark_reported(Kubelet *self, const StringList *reported)
-{
-    Sim *sim = self->base.sim;
-    SimCauseId cause = sim_cause(sim);
-
-    for (unsigned i = 0; self->volume_manager != NULL && i < self->volume_manager->volumes->len;
-         i++) {
-        NodeVolume *volume = self->volume_manager->volumes->pdata[i];
-        gboolean is_reported =
-            volume->n_desired > 0 && string_list_has_interned(reported, volume->name);
-        if (is_reported && !volume->reported_in_use && !volume->in_actual) {
-            sim_resume(sim, volume->told_by, WAIT_API, API_PATCH_STATUS + 1);
-            volume_manager_due(volume);
-        }
-        volume->reported_in_use = is_reported;
-    }
-    g_clear_pointer(&self->told_in_use, string_list_unref);
-    sim_set_cause(sim, cause);
-}
-
 void
 node_status_apply(Kubelet *self, const PlanChange *change)
 {
-    mark_reported(self, change->pointer);
+    volume_manager_mark_in_use(self, change->pointer);
+    g_clear_pointer(&self->told_in_use, string_list_unref);
 }
 
 /* The node controller marks the Node of a silent kubelet (NL-22), and a kubelet marks the Node of a
@@ -173,24 +127,6 @@ node_status_report(Kubelet *self, StringList *list)
     plan_start(&start);
 }
 
-/* In the log of causes each volume has waited for this round since it was wanted: another may have
- * woken the loop. */
-static void
-note_round(Kubelet *self)
-{
-    Sim *sim = self->base.sim;
-    SimCauseId cause = sim_cause(sim);
-
-    for (unsigned i = 0; self->volume_manager != NULL && i < self->volume_manager->volumes->len;
-         i++) {
-        NodeVolume *volume = self->volume_manager->volumes->pdata[i];
-        if (!volume->reported_in_use && volume->n_desired > 0)
-            volume->told_by =
-                sim_resume(sim, volume->wanted_by, WAIT_POLL, self->node_status->label);
-    }
-    sim_set_cause(sim, cause);
-}
-
 /* NL-27. */
 static void
 tell_whether_schedulable(Kubelet *self, const Object *node)
@@ -226,11 +162,12 @@ status_round(void *data)
         return FALSE;
     if (self->node_status->reporting)
         return TRUE;
-    g_autoptr(StringList) in_use = volumes_in_use(self);
-    note_round(self);
+    g_autoptr(StringList) in_use = volume_manager_in_use(self);
+    volume_manager_note_round(self, self->node_status->label);
     tell_whether_schedulable(self, node);
     if (says_all(self, (const Node *)node, in_use)) {
-        mark_reported(self, in_use);
+        volume_manager_mark_in_use(self, in_use);
+        g_clear_pointer(&self->told_in_use, string_list_unref);
         return FALSE;
     }
     node_status_report(self, g_steal_pointer(&in_use));
@@ -243,7 +180,7 @@ has_another_list(const Kubelet *self, const Object *before, const Node *node)
 {
     if (before == NULL || ((const Node *)before)->volumes_in_use == node->volumes_in_use)
         return FALSE;
-    g_autoptr(StringList) in_use = volumes_in_use(self);
+    g_autoptr(StringList) in_use = volume_manager_in_use(self);
     return !string_list_equal(node->volumes_in_use, in_use);
 }
 

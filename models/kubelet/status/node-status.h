@@ -13,6 +13,8 @@ struct NodeStatus {
     uint16_t label;              /* of the loop, in the log of causes */
 };
 
+/* Makes the loop. */
 void node_status_init(Kubelet *self);
 void node_status_clear(Kubelet *self);
+/* CHANGE_REPORTED_IN_USE: the Node has the list. */
 void node_status_apply(Kubelet *self, const PlanChange *change);

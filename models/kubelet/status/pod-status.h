@@ -12,6 +12,7 @@ struct StatusManager {
     unsigned n_in_round;     /* the first of them, which this round writes (KVM-89) */
 };
 
+/* With the kubelet; its reports go with their workers. */
 void pod_status_init(Kubelet *self);
 void pod_status_free(Kubelet *self);
 

@@ -16,6 +16,7 @@ void volume_operation_start(Kubelet *self, OperationName name, NodeVolume *volum
 
 /* Of several matches: one that runs, else one with an equal key, else the first. */
 PendingOperation *pending_operation_find(const NodeVolume *volume, const PodMount *key);
+/* Behind those that the volume has. */
 PendingOperation *pending_operation_new(NodeVolume *volume, OperationName name);
 void pending_operation_remove(PendingOperation *self);
 /* Whether an operation runs that matches (volume, @mount's pod); NULL: any of the volume (OP-1) */
@@ -47,4 +48,5 @@ gboolean volume_expansion_needs_sync(const NodeVolume *volume);
 void volume_expansion_decide(const void *self, Plan *plan); /* a PlanDecide: of a volume in use */
 /* The end of a mount: reads the claim, expands the volume if due, then the mount is done. */
 void volume_expansion_add_at_mount(Plan *plan, const PendingOperation *operation);
+/* What an expansion has come to. */
 void volume_expansion_apply(const PlanChange *change);

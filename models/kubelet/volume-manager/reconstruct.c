@@ -1,17 +1,45 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/kubelet/measure.h"
-#include "volume-manager.h"
-
 /* A kubelet that starts finds the directories that the one before left on the node, and rebuilds
  * its state from them: pkg/kubelet/volumemanager/reconciler/reconstruct.go.
+ *
+ * First restart.c puts what is on the disk into actual state; from then on nothing is unmounted
+ * until the Node and all pods have been read, in the passes of the loops.
  *
  * It only looks at the directories of pods. So it forgets a volume that was staged and in no pod at
  * that moment. Unless a pod wants it again, such a volume stays staged for good, and is detached
  * all the same: kubernetes/kubernetes#85476 and #121937, open. */
-
-/* ---- Paths: getVolumesFromPodDir(), relative to the folder of all pods ---- */
+#include "models/kubelet/measure.h"
+#include "volume-manager.h"
 
 /* ---- Before the loops: KVM-60, KVM-61 ---- */
+
+void
+reconstruct_begin(Kubelet *self)
+{
+    volume_manager_ensure(self);
+    self->volume_manager->awaits_node = self->volume_manager->awaits_populator = TRUE;
+}
+
+/* The loop is to read the Node, even if nothing could be rebuilt. */
+void
+reconstruct_end(Kubelet *self, gboolean some_failed)
+{
+    self->volume_manager->has_unreadable = some_failed;
+    sim_ticker_wake(self->volume_manager->reconciler);
+}
+
+gboolean
+reconstruct_pods_are_known(Kubelet *self)
+{
+    VolumeManager *volumes = self->volume_manager;
+
+    if (volumes == NULL)
+        return FALSE;
+    volumes->knows_pods = TRUE;
+    if (volumes->awaits_populator)
+        sim_ticker_wake(volumes->populator);
+    return volumes->awaits_populator;
+}
 
 /* ---- With the loops: KVM-33, KVM-64 to KVM-66 ---- */
 

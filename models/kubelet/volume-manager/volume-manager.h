@@ -52,6 +52,7 @@ void volume_manager_free(VolumeManager *self); /* NULL is fine */
 void volume_manager_reprocess(PodWorker *worker);
 /* The pod was stopped: its volumes are to leave desired state. */
 void volume_manager_remove(PodWorker *worker);
+/* Its worker is freed. */
 void volume_manager_forget(PodWorker *worker);
 /* podErrors of desired state (KVM-12): they end the wait of the pod's sync. */
 void volume_manager_add_error(PodWorker *worker, const char *text);
@@ -61,10 +62,13 @@ void volume_manager_clear_errors(PodWorker *worker);
 
 extern const RuleTable kubelet_claim_rules, kubelet_volume_rules; /* KVM-24 */
 
+/* A pass of the loop: takes volumes out, then reads those of pods that were synced. */
 gboolean volume_populator_pass(void *kubelet);
 /* FLX-45: pods whose volumes had no plugin are read again. */
 void volume_populator_plugins_changed(Kubelet *self);
+/* An InformerHandler: a CSIDriver object may change whether volumes are attached. */
 void volume_populator_on_driver(void *kubelet, const Object *before, const Object *after);
+/* What the read of a pod's volume has found. */
 void volume_populator_apply(Kubelet *self, const PlanChange *change);
 
 /* ---- volume-state.c: desired and actual state ---- */
@@ -111,6 +115,17 @@ void node_volume_link_mount(NodeVolume *volume, PodMount *mount);
 /* The mount is in actual state, perhaps mounted: KVM-61. @pv: as above */
 void volume_manager_rebuild(PodMount *mount, const Object *pv);
 
+/* ---- volumes-in-use.c ---- */
+
+/* Returns: (owned): their names, sorted; NULL: none */
+StringList *volume_manager_in_use(const Kubelet *self);
+/* KVM-30: desired state learns which volumes the Node lists. */
+void volume_manager_mark_in_use(Kubelet *self, const StringList *reported);
+/* For the log of causes: each volume has waited for this round of Node status since it was wanted,
+ * as another may have woken the loop.
+ * @label: of the loop */
+void volume_manager_note_round(Kubelet *self, uint16_t label);
+
 /* ---- adopt.c: with the cluster's start ---- */
 
 /* The volumes of a pod are in both states; of a pod that was stopped, in actual state only. */
@@ -136,6 +151,12 @@ gboolean volume_directory_parse(VolumeDirectory *self, Strings *strings);
 
 /* ---- reconstruct.c: what outlives the kubelet ---- */
 
+/* The disk has directories: nothing is unmounted before the Node and all pods have been read. */
+void reconstruct_begin(Kubelet *self);
+/* ... and they have been looked at. @some_failed: some of them could not be rebuilt */
+void reconstruct_end(Kubelet *self, gboolean some_failed);
+/* All pods of the node are known. Returns: whether the populator has to read all of them */
+gboolean reconstruct_pods_are_known(Kubelet *self);
 /* One try to unmount each broken directory. */
 void reconstruct_clean_up(Kubelet *self);
 /* Nothing is unmounted before the kubelet knows what is wanted and what is attached (KVM-33). */

@@ -196,7 +196,7 @@ profile_as_json(const char *name, const char *text, char **lines, const Scenario
     g_autofree char *summary = summary_of(text);
     json_t *latency = json_object(), *topology = json_array();
 
-    yaml_read(positions, name, text, strlen(text), &(YamlReport){0}, documents);
+    yaml_read(positions, name, text, strlen(text), NULL, documents);
     for (CsiLatency kind = 0; kind < CSI_N_LATENCIES; kind++)
         if (driver->model.latency[kind] != NULL)
             json_object_set_new(latency, csi_latency_name(kind),

@@ -10,6 +10,7 @@
 #include "cli/common/paint.h"
 #include "cli/common/progress.h"
 #include "commands.h"
+#include "models/api/fields.h"
 #include "run/import/replay/replay-fit.h"
 #include "run/measure/calls-replay.h"
 
@@ -247,8 +248,8 @@ compare_calls(const ReplayCommand *self, const CallLog *journal, Validation *val
 static Scenario *
 driver_of_journal(const ReplayCommand *self, const json_t *head)
 {
-    const char *profile = json_string_value(json_object_get(head, "profile"));
-    const char *name = json_string_value(json_object_get(head, "driver"));
+    const char *profile = json_path_string(head, "profile");
+    const char *name = json_path_string(head, "driver");
 
     if (self->profile != NULL)
         profile = self->profile;

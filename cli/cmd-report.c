@@ -13,9 +13,11 @@
 
 #include "cli/common/gnuplot.h"
 #include "commands.h"
+#include "models/api/fields.h"
 #include "run/files/csv.h"
 #include "run/results/result-folder.h"
 #include "run/results/results.h"
+#include "sim/order.h"
 
 /* clang-format off */
 static const struct {
@@ -139,8 +141,7 @@ append_largest_cause(GString *text, const json_t *causes)
             largest = cause;
     }
     if (largest != NULL)
-        append_cause(text, json_string_value(json_object_get(largest, "wait")),
-                     json_string_value(json_object_get(largest, "detail")));
+        append_cause(text, json_path_string(largest, "wait"), json_path_string(largest, "detail"));
 }
 
 static char *
@@ -171,15 +172,15 @@ bottleneck_line(const json_t *summary)
     GString *text = g_string_new(NULL);
     const json_t *why = json_object_get(
         json_object_get(json_object_get(summary, "attribution"), "pod-start"), "bottleneck");
-    const char *detail = json_string_value(json_object_get(why, "detail"));
+    const char *detail = json_path_string(why, "detail");
 
     if (why == NULL)
         return g_string_free(text, FALSE);
     g_string_append(text, "<p><strong>Pods waited most for ");
-    append_cause(text, json_string_value(json_object_get(why, "wait")), detail);
+    append_cause(text, json_path_string(why, "wait"), detail);
     g_string_append_printf(text, "</strong>, %.0f %% of their start; ",
                            100 * json_number_value(json_object_get(why, "share")));
-    append_escaped(text, json_string_value(json_object_get(why, "limit")));
+    append_escaped(text, json_path_string(why, "limit"));
     g_string_append(text, ".</p>\n");
     return g_string_free(text, FALSE);
 }
@@ -263,9 +264,7 @@ compare_groups(const void *a, const void *b)
 {
     const EventGroup *one = a, *other = b;
 
-    if (one->is_warning != other->is_warning)
-        return one->is_warning ? -1 : 1;
-    return g_strcmp0(one->begin, other->begin);
+    return ORDER(other->is_warning, one->is_warning) ?: g_strcmp0(one->begin, other->begin);
 }
 
 static const char *
@@ -483,9 +482,9 @@ make_page(const char *run,
           const char *events,
           const char *figures_text)
 {
-    const char *scenario = json_string_value(json_object_get(summary, "scenario"));
-    const char *version = json_string_value(json_object_get(summary, "version"));
-    const char *hash = json_string_value(json_object_get(summary, "scenarioHash"));
+    const char *scenario = json_path_string(summary, "scenario");
+    const char *version = json_path_string(summary, "version");
+    const char *hash = json_path_string(summary, "scenarioHash");
     double seconds = json_number_value(json_object_get(summary, "virtualSeconds")), end;
     int seed = (int)json_integer_value(json_object_get(summary, "seed"));
     char *objects_text = kind_objects(objects, &end);

@@ -4,16 +4,14 @@
  * shift, min and max may be added to all. An argument without a name is the one at its place in the
  * first form. A name means the same in every kind. */
 #include "distribution-private.h"
+#include "sim/strings.h"
 
 #include <string.h>
 
 gboolean
 dist_invalid(GError **error, const char *format, ...)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    g_autofree char *message = g_strdup_vprintf(format, arguments);
-    va_end(arguments);
+    FORMATTED(message, format);
     g_set_error_literal(error, SIM_ERROR, SIM_ERROR_INVALID, message);
     return FALSE;
 }

@@ -9,6 +9,7 @@
  * costs twice as much at 1,000 pending events and three times at a million (docs/performance.md).
  */
 #include "event-queue.h"
+#include "sim/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -263,7 +264,7 @@ key_compare(const void *a, const void *b)
 {
     EventKey left = *(const EventKey *)a, right = *(const EventKey *)b;
 
-    return (left > right) - (left < right);
+    return ORDER(left, right);
 }
 
 /* The keys of one chunk become the front, which is empty. */

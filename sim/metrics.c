@@ -335,9 +335,8 @@ static int
 compare_series(const void *a, const void *b)
 {
     const SimSeries *one = *(const SimSeries *const *)a, *other = *(const SimSeries *const *)b;
-    int by_name = strcmp(one->family->name, other->family->name);
 
-    return by_name != 0 ? by_name : strcmp(one->labels, other->labels);
+    return strcmp(one->family->name, other->family->name) ?: strcmp(one->labels, other->labels);
 }
 
 const GPtrArray *

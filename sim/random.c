@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "random-internal.h"
+#include "sim/order.h"
 
 uint64_t
 sim_hash_combine(uint64_t a, uint64_t b)
@@ -51,7 +52,7 @@ random_compare_places(const void *a, const void *b, void *data)
     const PlacedItem *first = a, *second = b;
 
     (void)data;
-    return first->place < second->place ? -1 : first->place > second->place;
+    return ORDER(first->place, second->place);
 }
 
 /* As usual: a node's volumes that are due. By insertion, which is stable as the sort of many. */

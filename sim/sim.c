@@ -9,6 +9,7 @@
 
 #include "event-queue.h"
 #include "sim-internal.h"
+#include "sim/order.h"
 #include "sim/sim-test.h"
 #include "trace-internal.h"
 
@@ -367,7 +368,7 @@ sim_compare_keys(const void *a, const void *b)
 {
     EventKey first = *(const EventKey *)a, second = *(const EventKey *)b;
 
-    return first < second ? -1 : first > second;
+    return ORDER(first, second);
 }
 
 static SimPending

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "statistics.h"
+#include "sim/order.h"
 
 #include <stdlib.h>
 
@@ -35,13 +36,6 @@ sample_values(const SimSample *self)
     return (const SimTime *)(const void *)self->values->data;
 }
 
-static int
-statistics_compare_times(const void *a, const void *b)
-{
-    SimTime left = *(const SimTime *)a, right = *(const SimTime *)b;
-    return (left > right) - (left < right);
-}
-
 /* The least rank k of n with k / n >= q. Rounding the product up alone would be wrong: 0.07 * 100
  * is more than 7. */
 static unsigned
@@ -65,7 +59,7 @@ sim_sample_quantile(SimSample *self, double q)
     if (n == 0)
         return 0;
     if (!self->sorted)
-        qsort(self->values->data, n, sizeof(SimTime), statistics_compare_times);
+        qsort(self->values->data, n, sizeof(SimTime), times_compare);
     self->sorted = TRUE;
     return sample_values(self)[nearest_rank(q, n) - 1];
 }

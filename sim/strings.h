@@ -36,6 +36,14 @@ strings_same(const char *a, const char *b)
     return a == b;
 }
 
+/* Declares @text (owned): the message that a function with the variable arguments (@format, ...)
+ * got. */
+#define FORMATTED(text, format)                                                                    \
+    va_list text##_arguments;                                                                      \
+    va_start(text##_arguments, format);                                                            \
+    g_autofree char *text = g_strdup_vprintf(format, text##_arguments);                            \
+    va_end(text##_arguments)
+
 /* Compares two elements of an array of strings: for qsort(). */
 int strings_compare(const void *a, const void *b);
 

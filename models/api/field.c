@@ -464,7 +464,7 @@ field_string_map_parse(ApiParser *parser, const json_t *value, void *field)
 }
 
 json_t *
-field_string_map_to_json(const void *field)
+field_map_to_json(const void *field)
 {
     const StringMap *map = *(StringMap *const *)field;
 
@@ -474,7 +474,7 @@ field_string_map_to_json(const void *field)
 const FieldType field_string_map = {
     FIELD_SHARED(string_map),
     .parse = field_string_map_parse,
-    .to_json = field_string_map_to_json,
+    .to_json = field_map_to_json,
 };
 
 static void
@@ -497,7 +497,7 @@ labels_parse(ApiParser *parser, const json_t *value, void *field)
 const FieldType field_labels = {
     FIELD_SHARED(string_map),
     .parse = labels_parse,
-    .to_json = field_string_map_to_json,
+    .to_json = field_map_to_json,
 };
 
 const FieldType field_string_list = {

@@ -76,6 +76,14 @@ json_path_string(const json_t *object, const char *path)
     return json_string_value(json_path_get(object, path));
 }
 
+const char *
+json_path_text(const json_t *object, const char *path)
+{
+    const char *text = json_path_string(object, path);
+
+    return text == NULL ? "" : text;
+}
+
 void
 json_set_missing(json_t *object, const char *name, json_t *value)
 {

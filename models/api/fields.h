@@ -92,6 +92,8 @@ json_t *keyed_items_over(json_t *fresh, const char *key, const json_t *manifest)
 const json_t *json_path_get(const json_t *object, const char *path);
 /* Returns: (borrowed): the string at @path, NULL if there is none */
 const char *json_path_string(const json_t *object, const char *path);
+/* The same, "" if there is none */
+const char *json_path_text(const json_t *object, const char *path);
 /* Sets a member that is not there. @value: (taken) */
 void json_set_missing(json_t *object, const char *name, json_t *value);
 /* Reads a quantity, which may be a number in JSON. @canonical: of QUANTITY_BUFFER. Returns: FALSE
@@ -151,11 +153,15 @@ void api_parser_check_name(ApiParser *self,
                            const char *(*fault_of)(const char *text));
 /* Returns: (borrowed): the word of @known that is most like @text, NULL if none is similar */
 const char *name_nearest(const char *text, const char *const *known, unsigned n_known);
+/* Returns: (owned): the hint `did you mean "x"?` at that word; NULL: none is similar */
+char *name_hint(const char *text, const char *const *known, unsigned n_known);
+/* The same, but a list of all words if none is similar: "known: a, b". NULL: there are no words */
+char *name_hint_or_list(const char *text, const char *const *known, unsigned n_known);
 
 /* For types that differ from field_string and the like in a few functions. */
 json_t *field_int64_to_json(const void *field);
 void field_string_map_parse(ApiParser *parser, const json_t *value, void *field);
-json_t *field_string_map_to_json(const void *field);
+json_t *field_map_to_json(const void *field);
 json_t *field_uid_to_json(const void *field);
 
 extern const FieldType field_word;         /* const char *, interned; NULL and "": absent */

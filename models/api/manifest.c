@@ -152,14 +152,11 @@ api_parser_unsupported(ApiParser *self, const json_t *value, const char *const *
     g_autoptr(GString) known = g_string_new(NULL);
     unsigned n = g_strv_length((char **)words); /* only read */
     g_autofree const char **sorted = g_memdup2(words, n * sizeof words[0]);
-    g_autofree char *hint = NULL;
 
     qsort(sorted, n, sizeof sorted[0], strings_compare);
     for (unsigned i = 0; i < n; i++)
         g_string_append_printf(known, "%s\"%s\"", i > 0 ? ", " : "", sorted[i]);
-    const char *nearest = name_nearest(json_string_value(value), sorted, n);
-    if (nearest != NULL)
-        hint = g_strdup_printf("did you mean \"%s\"?", nearest);
+    g_autofree char *hint = name_hint(json_string_value(value), sorted, n);
     api_parser_fault(self, value, hint, "Unsupported value: \"%s\": supported values: %s",
                      json_string_value(value), known->str);
 }
@@ -310,7 +307,7 @@ annotations_parse(ApiParser *parser, const json_t *value, void *field)
 static const FieldType annotations_type = {
     FIELD_SHARED(string_map),
     .parse = annotations_parse,
-    .to_json = field_string_map_to_json,
+    .to_json = field_map_to_json,
 };
 
 static void
@@ -517,16 +514,13 @@ report_unknown_kind(ApiParser *parser,
 {
     const char *known[KIND_OTHER];
     ObjectKind same_name;
-    g_autofree char *hint = NULL;
 
     for (unsigned i = 0; i < KIND_OTHER; i++)
         known[i] = kind_class((ObjectKind)i)->kind;
-    const char *nearest = name_nearest(kind, known, KIND_OTHER);
-    if (kind_find(NULL, kind, &same_name))
-        hint =
-            g_strdup_printf("did you mean apiVersion \"%s\"?", kind_class(same_name)->api_version);
-    else if (nearest != NULL)
-        hint = g_strdup_printf("did you mean \"%s\"?", nearest);
+    g_autofree char *hint =
+        kind_find(NULL, kind, &same_name)
+            ? g_strdup_printf("did you mean apiVersion \"%s\"?", kind_class(same_name)->api_version)
+            : name_hint(kind, known, KIND_OTHER);
     api_parser_fault_at(parser, json_path_get(manifest, "kind"), "kind", hint,
                         "no matches for kind \"%s\" in version \"%s\"", kind, version);
 }

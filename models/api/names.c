@@ -204,6 +204,27 @@ name_nearest(const char *text, const char *const *known, unsigned n_known)
     return nearest;
 }
 
+char *
+name_hint(const char *text, const char *const *known, unsigned n_known)
+{
+    const char *nearest = name_nearest(text, known, n_known);
+
+    return nearest == NULL ? NULL : g_strdup_printf("did you mean \"%s\"?", nearest);
+}
+
+char *
+name_hint_or_list(const char *text, const char *const *known, unsigned n_known)
+{
+    char *hint = name_hint(text, known, n_known);
+
+    if (hint != NULL || n_known == 0)
+        return hint;
+    g_autoptr(GString) list = g_string_new("known: ");
+    for (unsigned i = 0; i < n_known; i++)
+        g_string_append_printf(list, "%s%s", i > 0 ? ", " : "", known[i]);
+    return g_string_free(g_steal_pointer(&list), FALSE);
+}
+
 /* ---- Uids ---- */
 
 /* The characters of a UUID, out of 36, at which its groups end. */

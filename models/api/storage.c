@@ -145,7 +145,7 @@ check_token_requests(ApiParser *parser, const json_t *list)
 
     json_array_foreach(list, i, request) {
         const json_t *seconds = json_object_get(request, "expirationSeconds");
-        const char *audience = json_string_value(json_object_get(request, "audience"));
+        const char *audience = json_path_string(request, "audience");
         gsize outer = api_parser_enter_index(parser, (unsigned)i);
         if (json_is_integer(seconds) && json_integer_value(seconds) < 10 * 60)
             api_parser_invalid_at(parser, request, "expirationSeconds", NULL,
@@ -154,8 +154,7 @@ check_token_requests(ApiParser *parser, const json_t *list)
             api_parser_invalid_at(parser, request, "expirationSeconds", NULL,
                                   "may not specify a duration larger than 2^32 seconds");
         for (gsize k = 0; k < i && audience != NULL; k++)
-            if (g_strcmp0(json_string_value(json_object_get(json_array_get(list, k), "audience")),
-                          audience) == 0)
+            if (g_strcmp0(json_path_string(json_array_get(list, k), "audience"), audience) == 0)
                 api_parser_fault(parser, request, NULL, "Duplicate value: \"%s\"", audience);
         api_parser_leave(parser, outer);
     }

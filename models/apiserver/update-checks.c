@@ -73,14 +73,6 @@ update_checks_is_set(const json_t *object, const char *path)
     return json_path_get(object, path) != NULL;
 }
 
-static const char *
-update_checks_text_at(const json_t *object, const char *path)
-{
-    const char *text = json_path_string(object, path);
-
-    return text == NULL ? "" : text;
-}
-
 static void
 copy_member(json_t *to, const json_t *from, const char *key)
 {
@@ -110,10 +102,9 @@ check_metadata_update(const json_t *before, const json_t *after, GPtrArray *erro
     static const char *const fixed[] = {"metadata.name", "metadata.namespace", "metadata.uid"};
 
     for (unsigned i = 0; i < G_N_ELEMENTS(fixed); i++)
-        if (strcmp(update_checks_text_at(before, fixed[i]),
-                   update_checks_text_at(after, fixed[i])) != 0)
-            add_immutable(errors, fixed[i], update_checks_text_at(after, fixed[i]));
-    if (update_checks_text_at(after, "metadata.resourceVersion")[0] == '\0')
+        if (strcmp(json_path_text(before, fixed[i]), json_path_text(after, fixed[i])) != 0)
+            add_immutable(errors, fixed[i], json_path_text(after, fixed[i]));
+    if (json_path_text(after, "metadata.resourceVersion")[0] == '\0')
         add_error(errors,
                   "metadata.resourceVersion: Invalid value: 0x0: must be specified for an update");
 }
@@ -219,7 +210,7 @@ check_attributes_class_name(const json_t *before,
         return;
     if (!update_checks_is_set(after, path))
         add_error(errors, "%s: Forbidden: update from non-nil value to nil is forbidden", path);
-    else if (to_nothing_else && update_checks_text_at(after, path)[0] == '\0')
+    else if (to_nothing_else && json_path_text(after, path)[0] == '\0')
         add_error(errors,
                   "%s: Forbidden: update from non-nil value to an empty string is forbidden", path);
 }
@@ -231,11 +222,11 @@ check_claim_update(const json_t *before,
                    GPtrArray *errors)
 {
     json_t *old_spec = member_of(before, "spec"), *new_spec = member_of(after, "spec");
-    gboolean is_bound = strcmp(update_checks_text_at(after, "status.phase"), "Bound") == 0;
+    gboolean is_bound = strcmp(json_path_text(after, "status.phase"), "Bound") == 0;
     const json_t *old_requests = json_path_get(old_spec, "resources.requests");
     json_t *new_requests = json_object_get(json_object_get(new_spec, "resources"), "requests");
 
-    if (update_checks_text_at(old_spec, "volumeName")[0] == '\0')
+    if (json_path_text(old_spec, "volumeName")[0] == '\0')
         copy_member(old_spec, new_spec, "volumeName");
     check_claim_class(before, after, old_spec, new_spec, errors);
     if (is_bound && new_requests != NULL)
@@ -271,7 +262,7 @@ check_claim_status_update(const json_t *before, const json_t *after, GPtrArray *
     ApiParser parser = {.report = update_checks_keep_fault, .data = errors, .path = path};
 
     check_metadata_update(before, after, errors);
-    if (update_checks_text_at(after, "metadata.resourceVersion")[0] == '\0')
+    if (json_path_text(after, "metadata.resourceVersion")[0] == '\0')
         add_error(errors, "resourceVersion: Required value");
     if (json_array_size(json_path_get(after, "spec.accessModes")) == 0)
         add_error(errors, "Spec.accessModes: Required value");
@@ -348,8 +339,7 @@ affinity_is_kept(const json_t *before, const json_t *after)
         json_array_foreach(json_object_get(term, "matchExpressions"), k, expression) {
             const json_t *other = json_array_get(
                 json_object_get(json_array_get(new_terms, i), "matchExpressions"), k);
-            if (is_renamed(update_checks_text_at(expression, "key"),
-                           update_checks_text_at(other, "key")))
+            if (is_renamed(json_path_text(expression, "key"), json_path_text(other, "key")))
                 copy_member(expression, other, "key");
         }
     gboolean kept = json_equal(old, new);
@@ -381,8 +371,7 @@ check_volume_update(const json_t *before,
 void
 check_attributes_class_update(const json_t *before, const json_t *after, GPtrArray *errors)
 {
-    if (strcmp(update_checks_text_at(before, "driverName"),
-               update_checks_text_at(after, "driverName")) != 0)
+    if (strcmp(json_path_text(before, "driverName"), json_path_text(after, "driverName")) != 0)
         add_error(errors, "driverName: Forbidden: updates to driverName are forbidden.");
     if (!update_checks_is_same(before, after, "parameters"))
         add_error(errors, "parameters: Forbidden: updates to parameters are forbidden.");

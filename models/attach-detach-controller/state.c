@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "models/volume/plugins.h"
+#include "sim/order.h"
 #include "sim/random.h"
 #include "sim/ticker.h"
 
@@ -275,7 +276,7 @@ state_compare_places(const void *a, const void *b)
 {
     const AttachPair *first = *(AttachPair *const *)a, *second = *(AttachPair *const *)b;
 
-    return first->place < second->place ? -1 : first->place > second->place;
+    return ORDER(first->place, second->place);
 }
 
 void

@@ -7,6 +7,7 @@
  * between are taken to lie evenly. */
 #include "event-correlator.h"
 
+#include "sim/order.h"
 #include "sim/random.h"
 
 #define MESSAGES_MAX 10                  /* CGO-72: this many different messages are combined, */
@@ -143,7 +144,7 @@ compare_occurrences(const void *a, const void *b)
 {
     const Occurrence *x = a, *y = b;
 
-    return (x->at > y->at) - (x->at < y->at);
+    return ORDER(x->at, y->at);
 }
 
 /* Only the first and the last instant of a repeated event are stored; the others are taken to lie

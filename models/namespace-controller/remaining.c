@@ -4,6 +4,7 @@
  * that the same content always gives the same message. The namespace is empty if nothing was
  * counted and no request failed. */
 #include "models/namespace-controller/remaining.h"
+#include "sim/strings.h"
 
 #include <string.h>
 

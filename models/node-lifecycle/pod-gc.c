@@ -13,6 +13,7 @@
 #include "models/plan/rules.h"
 #include "node-lifecycle.h"
 #include "node-taints.h"
+#include "sim/order.h"
 #include "sim/ticker.h"
 
 #define PERIOD (20 * SIM_SECOND)     /* NL-15 */
@@ -160,11 +161,9 @@ compare_age(const void *a, const void *b)
     gboolean first_evicted = g_strcmp0(first->reason, "Evicted") == 0;
     gboolean second_evicted = g_strcmp0(second->reason, "Evicted") == 0;
 
-    if (first_evicted != second_evicted)
-        return first_evicted ? -1 : 1;
-    if (first->meta.created_at != second->meta.created_at)
-        return first->meta.created_at < second->meta.created_at ? -1 : 1;
-    return strcmp(first->meta.key->text, second->meta.key->text);
+    return ORDER(second_evicted, first_evicted)
+           ?: ORDER(first->meta.created_at, second->meta.created_at)
+           ?: strcmp(first->meta.key->text, second->meta.key->text);
 }
 
 static gboolean

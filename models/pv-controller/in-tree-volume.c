@@ -8,6 +8,7 @@
 
 #include "models/api/pod.h"
 #include "models/volume/turn.h"
+#include "sim/strings.h"
 
 #include <string.h>
 

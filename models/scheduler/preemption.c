@@ -9,6 +9,7 @@
 #include "preemption.h"
 
 #include "cycle.h"
+#include "sim/order.h"
 
 #define MIN_CANDIDATES 100 /* SCH-111 */
 #define MIN_CANDIDATES_PERCENTAGE 10
@@ -54,11 +55,9 @@ compare_importance(gconstpointer a, gconstpointer b)
 {
     const Pod *first = *(const Pod *const *)a, *second = *(const Pod *const *)b;
 
-    if (priority_of(first) != priority_of(second))
-        return priority_of(first) > priority_of(second) ? -1 : 1;
-    if (start_of(first) != start_of(second))
-        return start_of(first) < start_of(second) ? -1 : 1;
-    return g_strcmp0(first->meta.key->text, second->meta.key->text);
+    return ORDER(priority_of(second), priority_of(first))
+           ?: ORDER(start_of(first), start_of(second))
+           ?: g_strcmp0(first->meta.key->text, second->meta.key->text);
 }
 
 /* ---- One node ---- */

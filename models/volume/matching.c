@@ -3,6 +3,7 @@
  * Judges one volume; searches are those of the PV controller and the scheduler, which choose the
  * smallest. Each refusal names its rule. */
 #include "models/volume/matching.h"
+#include "sim/order.h"
 
 #include <string.h>
 
@@ -72,7 +73,7 @@ volume_compare_capacity(const Volume *a, const Volume *b)
     if (a->capacity_bytes < INT64_MAX)
         return 0;
     double x = huge_capacity(a), y = huge_capacity(b);
-    return (x > y) - (x < y);
+    return ORDER(x, y);
 }
 
 static gboolean

@@ -4,14 +4,9 @@
 #include <stdlib.h>
 
 #include "models/workloads/pods.h"
+#include "sim/order.h"
 
 #define ANNOTATION_DELETION_COST "controller.kubernetes.io/pod-deletion-cost"
-
-static int
-pod_ranks_compare_numbers(int64_t a, int64_t b)
-{
-    return a < b ? -1 : a > b;
-}
 
 /* Pending before unknown before running. */
 static int
@@ -36,9 +31,7 @@ compare_uids(const Pod *a, const Pod *b)
 {
     ObjectUid x = a->meta.uid, y = b->meta.uid;
 
-    if (x.high != y.high)
-        return x.high < y.high ? -1 : 1;
-    return x.low < y.low ? -1 : x.low > y.low;
+    return ORDER(x.high, y.high) ?: ORDER(x.low, y.low);
 }
 
 /* The power of two below an age in nanoseconds; -1 for age 0. */
@@ -56,8 +49,7 @@ compare_ages(const Pod *a, const Pod *b, SimTime since_a, SimTime since_b, SimTi
 {
     if (whole_seconds(since_a) == whole_seconds(since_b))
         return 0;
-    int by_age = pod_ranks_compare_numbers(age_bucket(since_a, now), age_bucket(since_b, now));
-    return by_age != 0 ? by_age : compare_uids(a, b);
+    return ORDER(age_bucket(since_a, now), age_bucket(since_b, now)) ?: compare_uids(a, b);
 }
 
 static int64_t
@@ -80,15 +72,15 @@ compare_ranks(const void *x, const void *y, void *data)
     const Order *order = data;
     SimTime now = order->now;
     const int columns[] = {
-        pod_ranks_compare_numbers(a->node_name != NULL, b->node_name != NULL),
-        pod_ranks_compare_numbers(phase_rank(a), phase_rank(b)),
-        pod_ranks_compare_numbers(pod_is_ready(a), pod_is_ready(b)),
-        order->by_cost ? pod_ranks_compare_numbers(deletion_cost(a), deletion_cost(b)) : 0,
-        pod_ranks_compare_numbers(rank_b->n_on_node, rank_a->n_on_node),
+        ORDER(a->node_name != NULL, b->node_name != NULL),
+        ORDER(phase_rank(a), phase_rank(b)),
+        ORDER(pod_is_ready(a), pod_is_ready(b)),
+        order->by_cost ? ORDER(deletion_cost(a), deletion_cost(b)) : 0,
+        ORDER(rank_b->n_on_node, rank_a->n_on_node),
         pod_is_ready(a) && pod_is_ready(b)
             ? compare_ages(a, b, a->ready.changed_at, b->ready.changed_at, now)
             : 0,
-        pod_ranks_compare_numbers(b->restarts, a->restarts),
+        ORDER(b->restarts, a->restarts),
         compare_ages(a, b, a->meta.created_at, b->meta.created_at, now),
     };
 

@@ -15,6 +15,12 @@ file_fault_free(FileFault *fault)
     g_free(fault);
 }
 
+GPtrArray *
+file_faults_new(void)
+{
+    return g_ptr_array_new_with_free_func((GDestroyNotify)file_fault_free);
+}
+
 void
 file_faults_add(GPtrArray *faults,
                 const YamlPosition *at,
@@ -22,8 +28,9 @@ file_faults_add(GPtrArray *faults,
                 const char *message,
                 const char *hint)
 {
+    if (faults == NULL)
+        return;
     FileFault *fault = g_new(FileFault, 1);
-
     *fault = (FileFault){
         .file = g_strdup(at->file),
         .line = at->line,
@@ -48,4 +55,18 @@ file_fault_text(const FileFault *fault)
     if (fault->hint != NULL)
         g_string_append_printf(text, " (%s)", fault->hint);
     return printable(text->str, "");
+}
+
+char *
+file_faults_text(const GPtrArray *faults, unsigned most)
+{
+    GString *text = g_string_new(NULL);
+
+    for (unsigned i = 0; i < faults->len && i < most; i++) {
+        g_autofree char *line = file_fault_text(faults->pdata[i]);
+        g_string_append_printf(text, "%s%s", i > 0 ? "\n" : "", line);
+    }
+    if (faults->len > most)
+        g_string_append_printf(text, "\nand %u more faults", faults->len - most);
+    return g_string_free(text, FALSE);
 }

@@ -13,9 +13,13 @@ typedef struct {
 } FileFault;
 
 void file_fault_free(FileFault *fault);
+/* Returns: (owned): an array of FileFault */
+GPtrArray *file_faults_new(void);
 /* "file:line:column: path: message (hint)", with control characters escaped. (owned) */
 char *file_fault_text(const FileFault *fault);
-/* Adds a fault to @faults, an array of FileFault. @hint: nullable. All are copied. */
+/* All faults, at most @most of them, a line each. (owned) */
+char *file_faults_text(const GPtrArray *faults, unsigned most);
+/* Adds a fault to @faults (nullable). @hint: nullable. All are copied. */
 void file_faults_add(GPtrArray *faults,
                      const YamlPosition *at,
                      const char *path,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "list.h"
+#include "sim/strings.h"
 
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/api/fields.h"
 #include "schema-private.h"
 
 static SimDist *dist_from_json(SchemaReader *self, const json_t *value);
@@ -129,12 +130,10 @@ static void
 fault_dist_kind(SchemaReader *self, const json_t *value, const char *kind)
 {
     g_auto(GStrv) kinds = g_strsplit(sim_dist_kinds(), ", ", -1);
-    g_autofree char *nearest =
-        schema_nearest(kind, (const char *const *)kinds, g_strv_length(kinds));
-    g_autofree char *known = g_strdup_printf("known: %s", sim_dist_kinds());
+    g_autofree char *hint =
+        name_hint_or_list(kind, (const char *const *)kinds, g_strv_length(kinds));
 
-    schema_fault_member(self, value, kind, nearest != NULL ? nearest : known,
-                        "unknown distribution");
+    schema_fault_member(self, value, kind, hint, "unknown distribution");
 }
 
 /* 1.2s, or {lognormal: {p50: 1.2s, p99: 4s}}. Returns: (owned): NULL after a fault */

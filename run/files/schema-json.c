@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* JSON Schema and the reference in Markdown, made from the same tables that read the files: so
+ * neither can tell another thing than the reader does. A type has its schema as a text, or a
+ * function that makes it from words, bounds or fields. Validators take no list of types but of one
+ * and null, so choices are written as anyOf. */
 #include "schema-private.h"
 
 /* ---- JSON Schema ---- */
 
 json_t *
-schema_json_any(const FileType *type)
+schema_json(const FileType *type)
 {
-    (void)type;
-    return json_object();
+    return type->schema_text != NULL ? json_loads(type->schema_text, 0, NULL) : type->schema(type);
 }
 
 json_t *
@@ -16,21 +19,6 @@ schema_json_string(const FileType *type)
     if (type->min == 0)
         return json_pack("{s:s}", "type", "string");
     return json_pack("{s:s, s:i}", "type", "string", "minLength", 1);
-}
-
-json_t *
-schema_json_dns_label(const FileType *type)
-{
-    (void)type;
-    return json_pack("{s:s, s:s, s:i}", "type", "string", "pattern",
-                     "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", "maxLength", 63);
-}
-
-json_t *
-schema_json_bool(const FileType *type)
-{
-    (void)type;
-    return json_pack("{s:s}", "type", "boolean");
 }
 
 json_t *
@@ -60,28 +48,14 @@ schema_json_map(const FileType *type)
     json_t *schema = json_pack("{s:s}", "type", "object");
 
     if (type->item != NULL)
-        json_object_set_new(schema, "additionalProperties", type->item->schema(type->item));
+        json_object_set_new(schema, "additionalProperties", schema_json(type->item));
     return schema;
-}
-
-json_t *
-schema_json_array(const FileType *type)
-{
-    (void)type;
-    return json_pack("{s:s}", "type", "array");
-}
-
-json_t *
-schema_json_strings(const FileType *type)
-{
-    (void)type;
-    return json_pack("{s:s, s:{s:s}}", "type", "array", "items", "type", "string");
 }
 
 json_t *
 schema_json_list(const FileType *type)
 {
-    return json_pack("{s:s, s:o}", "type", "array", "items", type->item->schema(type->item));
+    return json_pack("{s:s, s:o}", "type", "array", "items", schema_json(type->item));
 }
 
 json_t *
@@ -101,7 +75,7 @@ schema_json_struct(const FileType *type)
     json_t *required = json_array();
 
     for (const FileField *field = type->fields; field->name != NULL; field++) {
-        json_t *schema = field->type->schema(field->type);
+        json_t *schema = schema_json(field->type);
         if (field->help != NULL)
             json_object_set_new(schema, "description", json_string(field->help));
         json_object_set_new(properties, field->name, schema);
@@ -116,7 +90,7 @@ schema_json_struct(const FileType *type)
 json_t *
 schema_json_document(const FileType *type, const char *kind)
 {
-    json_t *schema = type->schema(type);
+    json_t *schema = schema_json(type);
     json_t *definitions = json_pack(
         "{s:{s:[{s:s, s:s}, {s:s}], s:s}, s:{s:[{s:s}, {s:s}], s:s}, "
         "s:{s:[{s:s}, {s:s, s:i, s:i}], s:s}}",

@@ -13,9 +13,6 @@ schema_duration_value(SchemaReader *self, const FileType *type, const json_t *va
 
 /* JSON Schema of the types: see FileType.schema. */
 json_t *schema_json_string(const FileType *type);
-json_t *schema_json_dns_label(const FileType *type);
-json_t *schema_json_bool(const FileType *type);
 json_t *schema_json_number(const FileType *type);
 json_t *schema_json_ref(const FileType *type);
 json_t *schema_json_map(const FileType *type);
-json_t *schema_json_array(const FileType *type);

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The readers of scalars and of their lists, and the types that all tables share. Each reader
+ * checks the JSON type, then the bounds of its type, and stores into the target only a value that
+ * is sound. 1e3 is a whole number, as in JSON Schema; 0 needs no unit; text has no control
+ * characters, since terminals and pictures show it. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -202,13 +206,23 @@ schema_read_enum(SchemaReader *self, const FileType *type, const json_t *value, 
             *(int *)target = (int)n;
             return;
         }
-    g_autofree char *nearest = text != NULL ? schema_nearest(text, type->words, n) : NULL;
+    g_autofree char *nearest = text != NULL ? name_hint(text, type->words, n) : NULL;
     g_autofree char *all = g_strjoinv(", ", (char **)type->words);
     g_autofree char *known = g_strdup_printf("one of %s", all);
     if (text != NULL)
         schema_fault(self, nearest != NULL ? nearest : known, "\"%s\" is not known here", text);
     else
         schema_fault(self, known, "must be a word, not %s", schema_value_words(value));
+}
+
+void
+schema_read_word(SchemaReader *self, const FileType *type, const json_t *value, void *target)
+{
+    int which = -1;
+
+    schema_read_enum(self, type, value, &which);
+    if (which >= 0)
+        *(const char **)target = type->words[which];
 }
 
 /* ---- Lists and mappings of scalars ---- */
@@ -269,14 +283,19 @@ const FileType schema_string =
     SCHEMA_TYPE("text", "text", schema_values_read_text, schema_json_string, char *, .min = 1);
 const FileType schema_line =
     SCHEMA_TYPE("text", "text", schema_values_read_line, schema_json_string, char *, .min = 1);
-const FileType schema_dns_label = SCHEMA_TYPE(
-    "DNS label", "a DNS label", read_dns_label, schema_json_dns_label, char *, .min = 1);
+const FileType schema_dns_label = SCHEMA_TEXT(
+    "DNS label",
+    "a DNS label",
+    read_dns_label,
+    "{\"type\": \"string\", \"pattern\": \"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$\", \"maxLength\": 63}",
+    char *,
+    .min = 1);
 const FileType schema_text =
     SCHEMA_TYPE("text", "text", schema_values_read_text, schema_json_string, char *);
 const FileType schema_bool =
-    SCHEMA_TYPE("true or false", "true or false", read_bool, schema_json_bool, gboolean);
+    SCHEMA_TEXT("true or false", "true or false", read_bool, "{\"type\": \"boolean\"}", gboolean);
 const FileType schema_tristate =
-    SCHEMA_TYPE("true or false", "true or false", read_bool, schema_json_bool, int);
+    SCHEMA_TEXT("true or false", "true or false", read_bool, "{\"type\": \"boolean\"}", int);
 const FileType schema_count = WHOLE("count", 1, COUNT_MAX);
 const FileType schema_natural = WHOLE("whole number", 0, COUNT_MAX);
 const FileType schema_integer = NUMBER("whole number",
@@ -300,12 +319,12 @@ const FileType schema_duration = SCHEMA_TYPE("duration",
                                              .hint = "such as 1.5s, 250ms or 1h30m");
 const FileType schema_quantity = SCHEMA_TYPE(
     "quantity", "a quantity", read_quantity, schema_json_ref, int64_t, .hint = "such as 10Gi");
-const FileType schema_strings = SCHEMA_TYPE(
-    "list of text", "a list", read_strings, schema_json_strings, char **, .hint = "such as [a, b]");
+const FileType schema_strings = SCHEMA_TEXT(
+    "list of text", "a list", read_strings, SCHEMA_OF_STRINGS, char **, .hint = "such as [a, b]");
 const FileType schema_any =
-    SCHEMA_TYPE("anything", "a value", schema_values_read_json, schema_json_any, json_t *);
+    SCHEMA_TEXT("anything", "a value", schema_values_read_json, "{}", json_t *);
 const FileType schema_list_any =
-    SCHEMA_TYPE("list", "a list", schema_values_read_json, schema_json_array, json_t *);
+    SCHEMA_TEXT("list", "a list", schema_values_read_json, "{\"type\": \"array\"}", json_t *);
 const FileType schema_object = MAPPING("mapping", NULL);
 const FileType schema_string_map = MAPPING("mapping of text", &schema_text);
 const FileType schema_resources = MAPPING("mapping of quantities", &schema_quantity);

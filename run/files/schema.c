@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reads values by tables of fields (schema.h). The reader has a place, the path and the position of
+ * the value at hand, and each fault is told there: schema_enter_member() and schema_leave() move
+ * it. A type reads one value, however deep; a fault leaves the target as it was and reading goes
+ * on, so that a user sees all faults at once. The reader owns all that it reads, as one arena:
+ * structs have no free functions. */
 #include "schema-private.h"
 
 #include "models/api/fields.h"
+#include "sim/strings.h"
 
 void
 schema_reader_init(SchemaReader *self, YamlPositions *positions, GPtrArray *faults)
@@ -93,11 +99,7 @@ schema_come_back(SchemaReader *self, SchemaJump jump)
 void
 schema_fault(SchemaReader *self, const char *hint, const char *format, ...)
 {
-    va_list arguments;
-
-    va_start(arguments, format);
-    g_autofree char *message = g_strdup_vprintf(format, arguments);
-    va_end(arguments);
+    FORMATTED(message, format);
     file_faults_add(self->faults, &self->at, self->path->str, message, hint);
 }
 
@@ -109,22 +111,12 @@ schema_fault_member(SchemaReader *self,
                     const char *format,
                     ...)
 {
-    va_list arguments;
     SchemaPlace place = schema_enter_member(self, object, key);
 
-    va_start(arguments, format);
-    g_autofree char *message = g_strdup_vprintf(format, arguments);
-    va_end(arguments);
+    FORMATTED(message, format);
     yaml_positions_key(self->positions, object, key, &self->at);
     file_faults_add(self->faults, &self->at, self->path->str, message, hint);
     schema_leave(self, place);
-}
-
-char *
-schema_nearest(const char *text, const char *const *known, unsigned n_known)
-{
-    const char *nearest = name_nearest(text, known, n_known);
-    return nearest != NULL ? g_strdup_printf("did you mean \"%s\"?", nearest) : NULL;
 }
 
 void *
@@ -271,16 +263,9 @@ fault_unknown_field(SchemaReader *self,
 
     for (; fields->name != NULL; fields++)
         g_ptr_array_add(names, (char *)fields->name);
-    g_autofree char *nearest = schema_nearest(key, (const char *const *)names->pdata, names->len);
-    g_ptr_array_add(names, NULL);
-    g_autofree char *all = g_strjoinv(", ", (char **)names->pdata);
-    g_autofree char *known = g_strdup_printf("known: %s", all);
-    const char *hint = hint_elsewhere(key);
-    schema_fault_member(self, object, key,
-                        hint != NULL      ? hint
-                        : nearest != NULL ? nearest
-                                          : known,
-                        "unknown field");
+    g_autofree char *hint = name_hint_or_list(key, (const char *const *)names->pdata, names->len);
+    const char *place = hint_elsewhere(key);
+    schema_fault_member(self, object, key, place != NULL ? place : hint, "unknown field");
 }
 
 void

@@ -36,6 +36,7 @@ struct FileType {
     void (*read)(SchemaReader *reader, const FileType *type, const json_t *value, void *target);
     /* Returns: (owned): JSON Schema */
     json_t *(*schema)(const FileType *type);
+    const char *schema_text; /* that, if it is always the same; @schema is NULL then */
     const FileField *fields; /* of a mapping */
     gsize size;              /* of the target */
     const FileType *item;    /* of a list, or of a mapping's values */
@@ -104,8 +105,6 @@ void schema_fault_member(SchemaReader *self,
 /* Checks the type of the value at the reader's place, and reports a fault if it is wrong. */
 gboolean
 schema_expect(SchemaReader *self, const FileType *type, const json_t *value, json_type wanted);
-/* "did you mean "x"?" for the nearest of @known. Returns: (owned): NULL: none is near */
-char *schema_nearest(const char *text, const char *const *known, unsigned n_known);
 /* Memory that the reader frees. Returns: (borrowed): zeroed */
 void *schema_alloc(SchemaReader *self, gsize size);
 const char *schema_intern(SchemaReader *self, const char *text);
@@ -161,22 +160,32 @@ void schema_read_enum(SchemaReader *reader,
                       const FileType *type,
                       const json_t *value,
                       void *target); /* an int */
+/* The same word as a text: the target is a const char *. */
+void
+schema_read_word(SchemaReader *reader, const FileType *type, const json_t *value, void *target);
 /* Keeps a mapping that is read later: the target is a const json_t *. */
 void
 schema_read_mapping(SchemaReader *reader, const FileType *type, const json_t *value, void *target);
 void
 schema_read_integer(SchemaReader *reader, const FileType *type, const json_t *value, void *target);
-json_t *schema_json_strings(const FileType *type);
 json_t *schema_json_struct(const FileType *type);
 json_t *schema_json_list(const FileType *type);
 json_t *schema_json_enum(const FileType *type);
-json_t *schema_json_any(const FileType *type);
+/* The JSON Schema of a type. (owned) */
+json_t *schema_json(const FileType *type);
 json_t *schema_json_integer(const FileType *type);
 
+#define SCHEMA_OF_STRINGS "{\"type\": \"array\", \"items\": {\"type\": \"string\"}}"
 /* A type: one function reads its values, another one makes their JSON Schema. */
 #define SCHEMA_TYPE(type_name, what, reader, json, c_type, ...)                                    \
     {                                                                                              \
         .name = (type_name), .wanted = (what), .read = (reader), .schema = (json),                 \
+        .size = sizeof(c_type), __VA_ARGS__                                                        \
+    }
+/* The same; all of the JSON Schema is given. */
+#define SCHEMA_TEXT(type_name, what, reader, json_text, c_type, ...)                               \
+    {                                                                                              \
+        .name = (type_name), .wanted = (what), .read = (reader), .schema_text = (json_text),       \
         .size = sizeof(c_type), __VA_ARGS__                                                        \
     }
 #define SCHEMA_STRUCT(type_name, table, struct_type, ...)                                          \

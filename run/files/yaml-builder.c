@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Makes jansson's values from the events of YAML, with a frame for each open list or mapping.
+ * Scalars resolve as in YAML 1.1, as Kubernetes' tools read them. Aliases share their value; how
+ * much they stand for is counted, so that a few lines cannot mean more than the memory holds. "<<"
+ * merges at the end of its mapping, as the mapping's own keys win. Positions go to the side table
+ * as values are closed. */
 #include <string.h>
 
 #include "yaml-private.h"
@@ -48,14 +53,32 @@ builder_path(const YamlBuilder *self)
     return g_string_free(path, FALSE);
 }
 
+static void
+builder_add_fault(
+    YamlBuilder *self, YamlMark mark, const char *path, const char *message, const char *hint)
+{
+    YamlPosition where = {yaml_positions_file(self->positions, self->file), mark.line, mark.column};
+
+    self->failed = TRUE;
+    if (self->is_words) {
+        where.line = where.column = 0;
+        path = "";
+    }
+    file_faults_add(self->faults, &where, path, message, hint);
+}
+
 void
 yaml_builder_fault(YamlBuilder *self, YamlMark mark, const char *message, const char *hint)
 {
-    self->failed = TRUE;
     g_autofree char *path = builder_path(self);
-    YamlPosition where = {yaml_positions_file(self->positions, self->file), mark.line, mark.column};
 
-    self->report->report(self->report->data, &where, path, message, hint);
+    builder_add_fault(self, mark, path, message, hint);
+}
+
+void
+yaml_builder_syntax_fault(YamlBuilder *self, YamlMark mark, const char *message)
+{
+    builder_add_fault(self, mark, "", message, NULL);
 }
 
 static YamlFrame *
@@ -393,13 +416,13 @@ void
 yaml_builder_init(YamlBuilder *self,
                   YamlPositions *positions,
                   const char *file,
-                  const YamlReport *report,
+                  GPtrArray *faults,
                   GPtrArray *documents)
 {
     *self = (YamlBuilder){
         .positions = positions,
         .file = yaml_positions_add_file(positions, file),
-        .report = report,
+        .faults = faults,
         .documents = documents,
         .anchors = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, anchor_free),
     };

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The positions of values, by address: jansson's values have no room for them. true, false and null
+ * exist once for all, so their place is kept with the parent and a hash of the key. Without faults
+ * nobody asks for most positions: they are noted in a list, and enter the table with the first
+ * look-up that misses. An address can be used again, and the table always has the latest value
+ * there. */
 #include "yaml-private.h"
 
 #include <string.h>

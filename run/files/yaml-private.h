@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-#include "yaml.h"
+#include "file-fault.h"
 
 /* Private to the reader of YAML: the table of positions while it is filled, and the builder of
  * values. */
@@ -48,7 +48,7 @@ typedef struct {
 typedef struct {
     YamlPositions *positions;
     uint32_t file;
-    const YamlReport *report;
+    GPtrArray *faults;    /* of FileFault; NULL: nobody reads them */
     GPtrArray *documents; /* of json_t (owned): finished documents */
     YamlFrame frames[YAML_DEPTH_MAX];
     unsigned n_frames;
@@ -62,7 +62,7 @@ typedef struct {
 void yaml_builder_init(YamlBuilder *self,
                        YamlPositions *positions,
                        const char *file,
-                       const YamlReport *report,
+                       GPtrArray *faults,
                        GPtrArray *documents);
 void yaml_builder_clear(YamlBuilder *self);
 void yaml_builder_begin_document(YamlBuilder *self);
@@ -79,5 +79,7 @@ void yaml_builder_scalar(YamlBuilder *self,
                          const char *anchor);
 void yaml_builder_alias(YamlBuilder *self, const char *name, YamlMark mark);
 void yaml_builder_fault(YamlBuilder *self, YamlMark mark, const char *message, const char *hint);
+/* The same at no value: the text is no YAML. */
+void yaml_builder_syntax_fault(YamlBuilder *self, YamlMark mark, const char *message);
 gboolean yaml_builder_wants_key(const YamlBuilder *self);
 gboolean yaml_builder_is_full(const YamlBuilder *self);

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Gives libyaml's events to the builder of values. libyaml alone knows the syntax; what YAML has
+ * and JSON has not, such as a list as a key, an unknown tag or a NUL character, is a fault at its
+ * place. Reading goes on after such a fault and ends at a syntax fault, because libyaml cannot find
+ * its way back. */
 #include "yaml.h"
 
 #include <string.h>
@@ -152,21 +156,19 @@ reader_syntax_fault(YamlReader *self)
 {
     const yaml_parser_t *parser = &self->parser;
     g_autofree char *message = NULL;
-    YamlPosition where = {yaml_positions_file(self->builder.positions, self->builder.file), 0, 0};
+    YamlMark mark;
 
     if (parser->error == YAML_READER_ERROR) {
         message = g_strdup_printf("not UTF-8 text: %s (byte %zu)", parser->problem,
                                   parser->problem_offset);
-        where.line = 1 + count_before(self, '\n', &where.column);
+        mark.line = 1 + count_before(self, '\n', &mark.column);
     } else {
         message = parser->context != NULL
                       ? g_strdup_printf("%s, %s", parser->problem, parser->context)
                       : g_strdup(parser->problem != NULL ? parser->problem : "not YAML");
-        where.line = (unsigned)parser->problem_mark.line + 1;
-        where.column = (unsigned)parser->problem_mark.column + 1;
+        mark = mark_from(&parser->problem_mark);
     }
-    self->builder.failed = TRUE;
-    self->builder.report->report(self->builder.report->data, &where, "", message, NULL);
+    yaml_builder_syntax_fault(&self->builder, mark, message);
 }
 
 /* Clears the reader's builder at the end. */
@@ -197,12 +199,12 @@ yaml_read(YamlPositions *positions,
           const char *file,
           const char *text,
           gsize length,
-          const YamlReport *report,
+          GPtrArray *faults,
           GPtrArray *documents)
 {
     YamlReader self = {.text = text, .length = length};
 
-    yaml_builder_init(&self.builder, positions, file, report, documents);
+    yaml_builder_init(&self.builder, positions, file, faults, documents);
     return yaml_read_all(&self);
 }
 
@@ -211,12 +213,12 @@ yaml_read_words(YamlPositions *positions,
                 const char *file,
                 const char *text,
                 gsize length,
-                const YamlReport *report,
+                GPtrArray *faults,
                 GPtrArray *documents)
 {
     YamlReader self = {.text = text, .length = length};
 
-    yaml_builder_init(&self.builder, positions, file, report, documents);
+    yaml_builder_init(&self.builder, positions, file, faults, documents);
     self.builder.is_words = TRUE;
     return yaml_read_all(&self);
 }

@@ -47,18 +47,10 @@ void yaml_positions_place(YamlPositions *self,
                           const json_t *value,
                           const YamlPosition *at);
 
-typedef struct {
-    void (*report)(void *data,
-                   const YamlPosition *where,
-                   const char *path,
-                   const char *message,
-                   const char *hint);
-    void *data;
-} YamlReport;
-
 /**
  * yaml_read:
  * @file: what to call it
+ * @faults: (nullable): of FileFault
  * @documents: gets a json_t (owned) for each document that is sound in itself; empty documents are
  * left out All faults are reported: text that is no YAML (the rest is not read then), duplicate
  * keys, numbers that JSON has not, unknown aliases and tags, and documents that only aliases make
@@ -68,14 +60,14 @@ gboolean yaml_read(YamlPositions *positions,
                    const char *file,
                    const char *text,
                    gsize length,
-                   const YamlReport *report,
+                   GPtrArray *faults,
                    GPtrArray *documents);
 /* The same for words of a command line: the position is @file as a whole. */
 gboolean yaml_read_words(YamlPositions *positions,
                          const char *file,
                          const char *text,
                          gsize length,
-                         const YamlReport *report,
+                         GPtrArray *faults,
                          GPtrArray *documents);
 
 /**

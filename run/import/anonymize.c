@@ -10,7 +10,9 @@
 #include <string.h>
 
 #include "clients.h"
+#include "models/api/fields.h"
 #include "models/volume/plugins.h"
+#include "sim/strings.h"
 
 struct Anonymizer {
     GHashTable *words;  /* word (owned) -> stand-in (owned); NULL: not numbered yet */
@@ -364,10 +366,10 @@ replace_keys(Anonymizer *self, const json_t *value)
 static gboolean
 refers_to_custom(const json_t *object)
 {
-    const char *group = json_string_value(json_object_get(object, "apiVersion"));
+    const char *group = json_path_string(object, "apiVersion");
 
     if (group == NULL)
-        group = json_string_value(json_object_get(object, "apiGroup"));
+        group = json_path_string(object, "apiGroup");
     const char *dot = group == NULL ? NULL : strchr(group, '.');
     return dot != NULL && strstr(dot, ".k8s.io") == NULL && !g_str_has_prefix(group, "kvolsim.io/");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "json-scan.h"
+#include "models/api/schema/json-scan.h"
 #include "sim/sim-time.h"
 
 /* Reads audit logs of kube-apiserver: audit.k8s.io/v1, one event a line, or EventLists as a webhook

@@ -10,6 +10,7 @@
 
 #include "models/api/field.h"
 #include "models/api/fields.h"
+#include "sim/strings.h"
 
 /* Names of drivers, which operators may prefix ("rook-ceph.rbd.csi.ceph.com"), and the profile that
  * fits: a name in models/profiles. */
@@ -50,12 +51,6 @@ typedef struct {
     gboolean is_known; /* a profile fits its name */
 } DriversFinding;
 
-static const char *
-drivers_text_at(const json_t *object, const char *path)
-{
-    return json_string_value(json_path_get(object, path));
-}
-
 /* ---- Names ---- */
 
 static void
@@ -72,7 +67,7 @@ add_csi_node(GHashTable *names, const json_t *node)
     gsize i;
 
     json_array_foreach(drivers, i, driver) {
-        add_name(names, drivers_text_at(driver, "name"));
+        add_name(names, json_path_string(driver, "name"));
     }
 }
 
@@ -86,7 +81,7 @@ is_in_tree(const char *provisioner)
 static void
 drivers_add_class(GHashTable *names, const json_t *class, ImportReport *report)
 {
-    const char *provisioner = drivers_text_at(class, "provisioner");
+    const char *provisioner = json_path_string(class, "provisioner");
 
     if (!is_in_tree(provisioner) && provisioner != NULL && strchr(provisioner, '/') != NULL)
         import_report_count(report, REPORT_LEFT_OUT,
@@ -120,9 +115,9 @@ find_names(const Dump *dump, ImportReport *report)
         else if (strcmp(kind, "StorageClass") == 0)
             drivers_add_class(names, object, report);
         else if (strcmp(kind, "PersistentVolume") == 0)
-            add_name(names, drivers_text_at(object, "spec.csi.driver"));
+            add_name(names, json_path_string(object, "spec.csi.driver"));
         else if (strcmp(kind, "VolumeAttachment") == 0)
-            add_name(names, drivers_text_at(object, "spec.attacher"));
+            add_name(names, json_path_string(object, "spec.attacher"));
     }
     g_hash_table_iter_init(&iter, names); /* sorted below */
     while (g_hash_table_iter_next(&iter, &name, NULL))
@@ -167,7 +162,7 @@ find_on_node(const DriversFinding *self, const json_t *node)
     gsize i;
 
     json_array_foreach(drivers, i, driver) {
-        if (g_strcmp0(drivers_text_at(driver, "name"), self->name) == 0)
+        if (g_strcmp0(json_path_string(driver, "name"), self->name) == 0)
             return driver;
     }
     return NULL;
@@ -257,7 +252,7 @@ has_snapshots(const DriversFinding *self)
     guint i = 0;
 
     while ((class = dump_next(self->dump, "VolumeSnapshotClass", &i)) != NULL)
-        if (g_strcmp0(drivers_text_at(class, "driver"), self->name) == 0)
+        if (g_strcmp0(json_path_string(class, "driver"), self->name) == 0)
             return TRUE;
     return FALSE;
 }
@@ -305,9 +300,9 @@ term_allows(const json_t *term, const json_t *segments)
     gsize i, j;
 
     json_array_foreach(expressions, i, expression) {
-        const json_t *segment = json_object_get(segments, drivers_text_at(expression, "key") != NULL
-                                                              ? drivers_text_at(expression, "key")
-                                                              : "");
+        const json_t *segment = json_object_get(
+            segments,
+            json_path_string(expression, "key") != NULL ? json_path_string(expression, "key") : "");
         gboolean found = segment == NULL;
         json_array_foreach(json_object_get(expression, "values"), j, value) {
             found = found || json_equal(segment, value);
@@ -341,7 +336,7 @@ taken_in(const DriversFinding *self, const json_t *segments)
     guint i = 0;
 
     while ((volume = dump_next(self->dump, "PersistentVolume", &i)) != NULL)
-        if (g_strcmp0(drivers_text_at(volume, "spec.csi.driver"), self->name) == 0 &&
+        if (g_strcmp0(json_path_string(volume, "spec.csi.driver"), self->name) == 0 &&
             is_in_place(volume, segments))
             bytes += drivers_quantity_of(json_path_get(volume, "spec.capacity.storage"));
     return bytes;
@@ -352,7 +347,7 @@ is_class_of_driver(const DriversFinding *self, const char *name)
 {
     const json_t *class = name != NULL ? dump_find(self->dump, "StorageClass", NULL, name) : NULL;
 
-    return class != NULL && g_strcmp0(drivers_text_at(class, "provisioner"), self->name) == 0;
+    return class != NULL && g_strcmp0(json_path_string(class, "provisioner"), self->name) == 0;
 }
 
 /* The pool of that place. Returns: (borrowed) */
@@ -384,7 +379,7 @@ find_room(DriversFinding *self)
     while ((object = dump_next(self->dump, "CSIStorageCapacity", &i)) != NULL) {
         const json_t *segments = json_path_get(object, "nodeTopology.matchLabels");
         const json_t *free_room = json_object_get(object, "capacity");
-        if (!is_class_of_driver(self, drivers_text_at(object, "storageClassName")) ||
+        if (!is_class_of_driver(self, json_path_string(object, "storageClassName")) ||
             !json_is_object(segments) || free_room == NULL)
             continue;
         pool = get_pool(pools, segments);

@@ -16,6 +16,8 @@
 #include "run/files/input.h"
 #include "run/files/json-items.h"
 #include "run/files/packed.h"
+#include "sim/order.h"
+#include "sim/strings.h"
 
 /* The work on one file. */
 typedef struct {
@@ -68,7 +70,7 @@ dump_new(const char *file)
 const char *
 dump_kind(const json_t *object)
 {
-    return json_string_value(json_object_get(object, "kind"));
+    return json_path_string(object, "kind");
 }
 
 const char *
@@ -176,7 +178,7 @@ see_items(DumpReading *self, const json_t *list, const char *const *members)
 static void
 see_deletion(DumpReading *self, const json_t *metadata)
 {
-    const char *text = json_string_value(json_object_get(metadata, "deletionTimestamp"));
+    const char *text = json_path_string(metadata, "deletionTimestamp");
     SimTime time;
     char buffer[API_TIME_BUFFER];
 
@@ -251,7 +253,7 @@ static void
 leave_out_kind(DumpReading *self, const json_t *object)
 {
     const char *kind = dump_kind(object);
-    const char *version = json_string_value(json_object_get(object, "apiVersion"));
+    const char *version = json_path_string(object, "apiVersion");
     const char *dot = version != NULL ? strchr(version, '.') : NULL;
     ObjectKind same;
     g_autofree char *reason = NULL;
@@ -323,7 +325,7 @@ complete_namespace(json_t *object, ObjectKind kind)
 static void
 take_object(DumpReading *self, json_t *object, unsigned line)
 {
-    const char *version = json_string_value(json_object_get(object, "apiVersion"));
+    const char *version = json_path_string(object, "apiVersion");
     const char *twin = find_twin(self, object);
     ObjectKind kind;
 
@@ -394,7 +396,7 @@ end_list(DumpReading *self, const json_t *list, GError **error)
 static gboolean
 is_audit_event(const json_t *object)
 {
-    const char *version = json_string_value(json_object_get(object, "apiVersion"));
+    const char *version = json_path_string(object, "apiVersion");
 
     return version != NULL && g_str_has_prefix(version, "audit.k8s.io/");
 }
@@ -441,22 +443,14 @@ take_list_end(void *data, const json_t *list, unsigned line, GError **error)
 
 /* ---- Files ---- */
 
-static void
-dump_keep_fault(
-    void *data, const YamlPosition *at, const char *path, const char *message, const char *hint)
-{
-    file_faults_add(data, at, path, message, hint);
-}
-
 static gboolean
 read_yaml(DumpReading *self, const GString *text, GError **error)
 {
     g_autoptr(YamlPositions) positions = yaml_positions_new();
-    g_autoptr(GPtrArray) faults = g_ptr_array_new_with_free_func((GDestroyNotify)file_fault_free);
+    g_autoptr(GPtrArray) faults = file_faults_new();
     g_autoptr(GPtrArray) documents = g_ptr_array_new_with_free_func(unref_json);
-    const YamlReport report = {dump_keep_fault, faults};
 
-    if (!yaml_read(positions, self->file, text->str, text->len, &report, documents)) {
+    if (!yaml_read(positions, self->file, text->str, text->len, faults, documents)) {
         g_autofree char *first = file_fault_text(faults->pdata[0]);
         g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID, "%s", first);
         return FALSE;
@@ -718,11 +712,8 @@ compare_dumps(const void *a, const void *b)
 {
     const Dump *first = *(Dump *const *)a, *second = *(Dump *const *)b;
 
-    if (first->newest != second->newest)
-        return first->newest < second->newest ? -1 : 1;
-    return first->resource_version < second->resource_version
-               ? -1
-               : first->resource_version > second->resource_version;
+    return ORDER(first->newest, second->newest)
+               ?: ORDER(first->resource_version, second->resource_version);
 }
 
 /* Takes each file to the oldest dump that has none of its objects. */

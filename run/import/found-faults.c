@@ -5,6 +5,7 @@
  * are one phase, which ends with the last of them, and successes within it give the share of calls
  * that failed. */
 #include "found-faults.h"
+#include "models/api/fields.h"
 
 #include <string.h>
 
@@ -272,10 +273,10 @@ found_outages(const Writes *writes,
     }
     for (; n < json_array_size(faults); n++) {
         const json_t *item = json_array_get(faults, n);
-        const char *name = json_string_value(json_object_get(item, "component"));
+        const char *name = json_path_string(item, "component");
         import_report_count(report, REPORT_GUESSED,
                             "Components that read everything anew: taken for restarts",
-                            name != NULL ? name : json_string_value(json_object_get(item, "node")));
+                            name != NULL ? name : json_path_string(item, "node"));
     }
     return faults;
 }
@@ -406,7 +407,7 @@ set_drivers(const Writes *writes, const Dump *first)
             continue;
         const json_t *volume = dump_find(first, "PersistentVolume", NULL, failure->volume);
         const json_t *csi = json_object_get(json_object_get(volume, "spec"), "csi");
-        const char *driver = json_string_value(json_object_get(csi, "driver"));
+        const char *driver = json_path_string(csi, "driver");
         failure->driver = driver != NULL ? strings_intern(writes->strings, driver)
                                          : g_hash_table_lookup(drivers, failure->volume);
     }

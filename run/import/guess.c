@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "models/api/field.h"
+#include "models/api/fields.h"
 #include "run/import/bodies/patches.h"
 #include "run/import/bodies/unseen.h"
 
@@ -116,8 +117,7 @@ waited_for_pod(const Guess *self, const RecordedWrite *write, gboolean *knows)
 static const json_t *
 guess_class_of(const Guess *self, const json_t *claim)
 {
-    const char *name =
-        json_string_value(json_object_get(json_object_get(claim, "spec"), "storageClassName"));
+    const char *name = json_path_string(claim, "spec.storageClassName");
     const json_t *found = NULL;
 
     for (unsigned i = 0; name != NULL && found == NULL && i < self->dumps->len; i++)
@@ -128,8 +128,7 @@ guess_class_of(const Guess *self, const json_t *claim)
 static gboolean
 class_waits(const json_t *class)
 {
-    return g_strcmp0(json_string_value(json_object_get(class, "volumeBindingMode")),
-                     "WaitForFirstConsumer") == 0;
+    return g_strcmp0(json_path_string(class, "volumeBindingMode"), "WaitForFirstConsumer") == 0;
 }
 
 /* An object of the same kind and namespace, and of a name that differs in its numbers only. Claims:
@@ -368,8 +367,7 @@ size_after(const Guess *self, const RecordedWrite *write, const json_t *dumped, 
 {
     const GPtrArray *writes = self->writes->writes;
     const json_t *resources = json_object_get(json_object_get(dumped, "spec"), "resources");
-    const char *text =
-        json_string_value(json_object_get(json_object_get(resources, "requests"), "storage"));
+    const char *text = json_path_string(resources, "requests.storage");
     char buffer[QUANTITY_BUFFER];
     int64_t bytes;
 
@@ -530,7 +528,7 @@ own_taints(const json_t *taints)
     gsize i;
 
     json_array_foreach((json_t *)taints, i, taint) {
-        const char *key = json_string_value(json_object_get(taint, "key"));
+        const char *key = json_path_string(taint, "key");
         if (key != NULL && !g_str_has_prefix(key, "node.kubernetes.io/"))
             json_array_append(own, taint);
     }

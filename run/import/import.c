@@ -4,16 +4,20 @@
  * log through resource versions; the run ends with the log. Measured values replace a profile's,
  * and errors with times replace those that were only counted. Members are printed in a fixed order
  * with comments for the reader who edits them. */
-#include <stdarg.h>
 #include <string.h>
 
+#include "anonymize.h"
 #include "drivers.h"
+#include "dump.h"
 #include "found-faults.h"
-#include "import-private.h"
+#include "import.h"
 #include "models/api/field.h"
 #include "models/api/fields.h"
 #include "owners.h"
+#include "prune.h"
+#include "recorded.h"
 #include "recording.h"
+#include "report.h"
 #include "run/files/packed.h"
 #include "run/files/result-file.h"
 #include "run/import/flags/flags.h"
@@ -23,8 +27,10 @@
 #include "run/import/start/priorities.h"
 #include "run/scenario/scenario.h"
 #include "sim/append.h"
+#include "sim/strings.h"
 #include "timing.h"
 #include "workload.h"
+#include "writes.h"
 #include "yaml-print.h"
 
 #define OBJECTS_FILE "objects.json.xz"
@@ -34,6 +40,24 @@
 
 /* Without an audit log nobody says how long the recording is: 10 min show what is under way. */
 #define UNTIL_DEFAULT (10 * SIM_MINUTE)
+
+typedef struct {
+    const ImportOptions *options;
+    ImportReport *report;   /* (owned) */
+    Pruner *pruner;         /* (owned) */
+    GPtrArray *dumps;       /* (owned): of Dump, the oldest first */
+    const Dump *first;      /* the start state (borrowed) */
+    SimTime start;          /* t = 0, as api_time_parse() gives it */
+    SimTime until;          /* length of the run */
+    json_t *spec;           /* (owned): of the scenario; see yaml-print.h for comments */
+    json_t *drivers;        /* of spec (borrowed) */
+    json_t *objects;        /* (owned): an array: the start state, pruned */
+    Anonymizer *anonymizer; /* (owned): NULL: names stay */
+    Recorded *recorded;     /* (owned): NULL: no audit log */
+    Writes *writes;         /* (owned): of the audit log; NULL: none */
+    char *timing;           /* (owned): of timing.yaml; NULL: the usual one */
+    json_t *workload;       /* (owned): of workload.json; NULL: no audit log */
+} Import;
 
 static void
 import_clear(Import *self)
@@ -129,8 +153,7 @@ find_version(Import *self)
     unsigned newest = 0, oldest = G_MAXUINT;
 
     while ((node = dump_next(self->first, "Node", &i)) != NULL) {
-        unsigned minor =
-            minor_of(json_string_value(json_path_get(node, "status.nodeInfo.kubeletVersion")));
+        unsigned minor = minor_of(json_path_string(node, "status.nodeInfo.kubeletVersion"));
         newest = MAX(newest, minor);
         oldest = minor > 0 ? MIN(oldest, minor) : oldest;
     }
@@ -238,7 +261,7 @@ add_scrapes(Import *self, GError **error)
     if (scrapes == NULL)
         return FALSE;
     json_array_foreach(self->drivers, i, driver) {
-        const char *name = json_string_value(json_object_get(driver, "name"));
+        const char *name = json_path_string(driver, "name");
         set_found(driver, "latency", scrapes_latency(scrapes, name, self->report));
         set_found(driver, "errors",
                   scrapes_errors(scrapes, name, self->start, self->recorded, self->report));
@@ -269,7 +292,7 @@ end_sooner(json_t *error, const json_t *scraped)
 static void
 add_errors(Import *self, json_t *driver)
 {
-    const char *name = json_string_value(json_object_get(driver, "name"));
+    const char *name = json_path_string(driver, "name");
     json_t *errors =
         found_errors(self->writes, self->recorded, self->first, name, self->start, self->report);
     json_t *scraped = json_object_get(driver, "errors"), *other, *error;
@@ -317,11 +340,8 @@ static void
 comment(json_t *object, const char *member, const char *format, ...)
 {
     g_autofree char *key = g_strconcat("# ", member, NULL);
-    va_list arguments;
 
-    va_start(arguments, format);
-    g_autofree char *text = g_strdup_vprintf(format, arguments);
-    va_end(arguments);
+    FORMATTED(text, format);
     json_object_set_new(object, key, json_string(text));
 }
 
@@ -334,7 +354,7 @@ comment_drivers(const Import *self)
     json_array_foreach(self->drivers, i, driver) {
         if (json_object_get(driver, "latency") != NULL)
             comment(driver, "latency", "measured; other calls are as in the profile");
-        else if (g_strcmp0(json_string_value(json_object_get(driver, "profile")), "generic") == 0)
+        else if (g_strcmp0(json_path_string(driver, "profile"), "generic") == 0)
             comment(driver, "profile", "no profile fits this driver: set its latencies");
     }
 }
@@ -466,13 +486,12 @@ see_attachments(Anonymizer *anonymizer, const Dump *dump)
     guint i = 0;
 
     while ((attachment = dump_next(dump, "VolumeAttachment", &i)) != NULL) {
-        const char *volume =
-            json_string_value(json_path_get(attachment, "spec.source.persistentVolumeName"));
+        const char *volume = json_path_string(attachment, "spec.source.persistentVolumeName");
         const json_t *found =
             volume != NULL ? dump_find(dump, "PersistentVolume", NULL, volume) : NULL;
-        const char *handle = json_string_value(json_path_get(found, "spec.csi.volumeHandle"));
-        const char *driver = json_string_value(json_path_get(attachment, "spec.attacher"));
-        const char *node = json_string_value(json_path_get(attachment, "spec.nodeName"));
+        const char *handle = json_path_string(found, "spec.csi.volumeHandle");
+        const char *driver = json_path_string(attachment, "spec.attacher");
+        const char *node = json_path_string(attachment, "spec.nodeName");
         if (handle != NULL && driver != NULL && node != NULL)
             anonymizer_see_attachment(anonymizer, dump_meta(attachment, "name"), handle, driver,
                                       node);
@@ -487,9 +506,9 @@ keep_drivers(const Import *self)
     gsize i;
 
     json_array_foreach(self->drivers, i, driver) {
-        const char *profile = json_string_value(json_object_get(driver, "profile"));
+        const char *profile = json_path_string(driver, "profile");
         if (g_strcmp0(profile, "generic") != 0)
-            anonymizer_keep(self->anonymizer, json_string_value(json_object_get(driver, "name")));
+            anonymizer_keep(self->anonymizer, json_path_string(driver, "name"));
     }
 }
 

@@ -8,7 +8,9 @@
 
 #include <string.h>
 
+#include "models/api/fields.h"
 #include "sim/append.h"
+#include "sim/order.h"
 
 /* Pairs of a volume and a node whose attachment's name is computed; more would take seconds. */
 #define PAIRS_MAX 500000
@@ -62,8 +64,8 @@ see_dumped_volumes(Links *self)
         for (guint k = 0;
              (volume = dump_next(self->dumps->pdata[i], "PersistentVolume", &k)) != NULL;) {
             const json_t *ref = json_object_get(json_object_get(volume, "spec"), "claimRef");
-            const char *name = json_string_value(json_object_get(ref, "name"));
-            const char *namespace = json_string_value(json_object_get(ref, "namespace"));
+            const char *name = json_path_string(ref, "name");
+            const char *namespace = json_path_string(ref, "namespace");
             if (name != NULL && namespace != NULL)
                 g_hash_table_insert(
                     self->claims, (char *)recorded_text(self->recorded, dump_meta(volume, "name")),
@@ -96,8 +98,8 @@ static char *
 attachment_name(const json_t *volume, const char *node)
 {
     const json_t *csi = json_object_get(json_object_get(volume, "spec"), "csi");
-    const char *handle = json_string_value(json_object_get(csi, "volumeHandle"));
-    const char *driver = json_string_value(json_object_get(csi, "driver"));
+    const char *handle = json_path_string(csi, "volumeHandle");
+    const char *driver = json_path_string(csi, "driver");
 
     if (handle == NULL || driver == NULL)
         return NULL;
@@ -216,7 +218,7 @@ compare_requests(const void *a, const void *b)
     SimTime first = (*(RecordedObject *const *)a)->at[RECORDED_ATTACH_REQUESTED];
     SimTime second = (*(RecordedObject *const *)b)->at[RECORDED_ATTACH_REQUESTED];
 
-    return first < second ? -1 : first > second;
+    return ORDER(first, second);
 }
 
 static void

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "models/api/fields.h"
 #include "models/api/object.h"
 
 #define HASH_LABEL "pod-template-hash"
@@ -74,8 +75,7 @@ forget_placement(json_t *spec)
 
     json_object_del(spec, "nodeName");
     for (size_t i = json_array_size(volumes); i > 0; i--) {
-        const char *name =
-            json_string_value(json_object_get(json_array_get(volumes, i - 1), "name"));
+        const char *name = json_path_string(json_array_get(volumes, i - 1), "name");
         if (name != NULL && g_str_has_prefix(name, "kube-api-access-"))
             json_array_remove(volumes, i - 1);
     }
@@ -145,7 +145,7 @@ make_set(OwnersCompletion *self, const OwnersSet *set)
                        template, "status", "replicas", (json_int_t)set->n_pods));
     import_report_count(self->report, REPORT_GUESSED,
                         "ReplicaSets that the dump lacks: made of their pods and Deployments",
-                        json_string_value(json_object_get(set->owner, "name")));
+                        json_path_string(set->owner, "name"));
 }
 
 static gboolean
@@ -157,7 +157,7 @@ is_newer(const json_t *pod, const json_t *than)
 static void
 owners_see_pod(OwnersCompletion *self, const json_t *owner, const json_t *pod)
 {
-    const char *uid = json_string_value(json_object_get(owner, "uid"));
+    const char *uid = json_path_string(owner, "uid");
     OwnersSet *set = g_hash_table_lookup(self->by_uid, uid);
 
     if (set == NULL) {
@@ -183,9 +183,9 @@ owners_see_pod(OwnersCompletion *self, const json_t *owner, const json_t *pod)
 static gboolean
 is_lost(const OwnersCompletion *self, const json_t *owner)
 {
-    const char *kind = json_string_value(json_object_get(owner, "kind"));
-    const char *version = json_string_value(json_object_get(owner, "apiVersion"));
-    const char *uid = json_string_value(json_object_get(owner, "uid"));
+    const char *kind = json_path_string(owner, "kind");
+    const char *version = json_path_string(owner, "apiVersion");
+    const char *uid = json_path_string(owner, "uid");
     ObjectKind known;
 
     return kind != NULL && version != NULL && uid != NULL &&
@@ -202,14 +202,14 @@ import_owners_complete(OwnersCompletion *self, json_t *object)
 
     if (owner == NULL || !is_lost(self, owner))
         return;
-    if (strcmp(json_string_value(json_object_get(owner, "kind")), "ReplicaSet") == 0 &&
+    if (strcmp(json_path_string(owner, "kind"), "ReplicaSet") == 0 &&
         strcmp(dump_kind(object), "Pod") == 0) {
         owners_see_pod(self, owner, object);
         return;
     }
     g_autofree char *reason =
         g_strdup_printf("Objects of a %s that the dump lacks: they stay, and nobody replaces them",
-                        json_string_value(json_object_get(owner, "kind")));
+                        json_path_string(owner, "kind"));
     import_report_count(self->report, REPORT_GUESSED, reason, dump_meta(object, "name"));
     json_array_remove(owners, (size_t)which);
 }

@@ -4,6 +4,7 @@
  * annotation, so that templates which differed still differ and a rollout stays one; of the removed
  * contents only checksums are kept, and only while importing. */
 #include "prune.h"
+#include "models/api/fields.h"
 
 #include <string.h>
 
@@ -249,7 +250,7 @@ pruner_object(Pruner *self, json_t *object)
     json_t *spec = json_object_get(object, "spec"), *data = json_object_get(object, "data");
     json_t *template = json_object_get(spec, "template");
     json_t *revised = json_object_get(json_object_get(data, "spec"), "template");
-    const char *kind = json_string_value(json_object_get(object, "kind"));
+    const char *kind = json_path_string(object, "kind");
 
     if (g_strcmp0(kind, "Secret") == 0)
         prune_secret(self, object);
@@ -267,7 +268,7 @@ void
 prune_while_reading(json_t *object)
 {
     json_t *metadata = json_object_get(object, "metadata"), *container;
-    const char *kind = json_string_value(json_object_get(object, "kind"));
+    const char *kind = json_path_string(object, "kind");
     gsize i;
 
     json_object_del(metadata, "managedFields");

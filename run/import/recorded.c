@@ -97,10 +97,10 @@ init_object(void *target)
 /* clang-format off */
 #define END {NULL, NULL, 0, 0, NULL, NULL}
 
-static const FileType format_type = SCHEMA_TYPE("text", "a format", read_format, schema_json_any, char *);
-static const FileType seconds_type = SCHEMA_TYPE("number", "seconds since the start, from 0 to 1000000", read_seconds,
-    schema_json_any, SimTime, .max = SECONDS_MAX);
-static const FileType count_type = SCHEMA_TYPE("integer", "a number", schema_read_integer, schema_json_any, int64_t,
+static const FileType format_type = SCHEMA_TEXT("text", "a format", read_format, "{}", char *);
+static const FileType seconds_type = SCHEMA_TEXT("number", "seconds since the start, from 0 to 1000000", read_seconds,
+    "{}", SimTime, .max = SECONDS_MAX);
+static const FileType count_type = SCHEMA_TEXT("integer", "a number", schema_read_integer, "{}", int64_t,
     .max = 1e15);
 static const FileType kind_type = SCHEMA_ENUM(kind_words);
 
@@ -156,13 +156,6 @@ static const FileType file_type = SCHEMA_STRUCT("recording", file_fields, FileFi
 
 /* ---- Reading ---- */
 
-static void
-recorded_add_fault(
-    void *data, const YamlPosition *where, const char *path, const char *message, const char *hint)
-{
-    file_faults_add(data, where, path, message, hint);
-}
-
 /* Reads the text of the file. @is_located: with positions, five times as slow. */
 static void
 read_document(
@@ -170,14 +163,13 @@ read_document(
 {
     g_autoptr(GPtrArray) documents = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
     g_autoptr(YamlPositions) positions = yaml_positions_new();
-    const YamlReport report = {recorded_add_fault, faults};
     FileFields fields = {0};
     gsize length;
     const char *text = g_bytes_get_data(bytes, &length);
 
     schema_reader_init(&self->memory, positions, faults);
     self->memory.at.file = file;
-    if (is_located ? !yaml_read(positions, file, text, length, &report, documents)
+    if (is_located ? !yaml_read(positions, file, text, length, faults, documents)
                    : !yaml_read_json(text, length, documents)) {
         if (faults->len == 0)
             schema_fault(&self->memory, NULL, "no JSON");
@@ -201,20 +193,6 @@ read_document(
     self->memory.faults = NULL;
 }
 
-static void
-faults_to_error(const GPtrArray *faults, GError **error)
-{
-    g_autoptr(GString) text = g_string_new(NULL);
-
-    for (unsigned i = 0; i < faults->len && i < FAULTS_SHOWN; i++) {
-        g_autofree char *line = file_fault_text(faults->pdata[i]);
-        g_string_append_printf(text, "%s%s", i > 0 ? "\n" : "", line);
-    }
-    if (faults->len > FAULTS_SHOWN)
-        g_string_append_printf(text, "\nand %u more faults", faults->len - FAULTS_SHOWN);
-    g_set_error_literal(error, SIM_ERROR, SIM_ERROR_INVALID, text->str);
-}
-
 Recorded *
 recorded_read(const char *file, GError **error)
 {
@@ -226,15 +204,16 @@ recorded_read(const char *file, GError **error)
     g_autoptr(GBytes) bytes = g_bytes_new_take(text, length);
     /* The second time to say where. */
     for (unsigned round = 0; round < 2; round++) {
-        g_autoptr(GPtrArray) faults =
-            g_ptr_array_new_with_free_func((GDestroyNotify)file_fault_free);
+        g_autoptr(GPtrArray) faults = file_faults_new();
         g_autoptr(Recorded) self = recorded_new();
         schema_reader_clear(&self->memory);
         read_document(self, file, bytes, round == 1, faults);
         if (faults->len == 0)
             return g_steal_pointer(&self);
-        if (round == 1)
-            faults_to_error(faults, error);
+        if (round == 1) {
+            g_autofree char *all = file_faults_text(faults, FAULTS_SHOWN);
+            g_set_error_literal(error, SIM_ERROR, SIM_ERROR_INVALID, all);
+        }
     }
     return NULL;
 }

@@ -5,10 +5,9 @@
  * whether the import may go on. */
 #include "report.h"
 
-#include <stdarg.h>
-
 #include "run/files/printable.h"
 #include "run/import/import-test.h"
+#include "sim/strings.h"
 
 #define N_EXAMPLES 3
 
@@ -95,11 +94,7 @@ get_line(ImportReport *self, ReportPart part, const char *text)
 void
 import_report_say(ImportReport *self, ReportPart part, const char *format, ...)
 {
-    va_list arguments;
-
-    va_start(arguments, format);
-    g_autofree char *text = g_strdup_vprintf(format, arguments);
-    va_end(arguments);
+    FORMATTED(text, format);
     get_line(self, part, text);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "run/measure/fit.h"
+#include "sim/strings.h"
 
 #define PROFILE "timing-1.32.yaml"
 /* The faster writes did not wait for others, which is a part of the model of its own (TIM-4). */
@@ -77,14 +78,11 @@ set_field(GString *text, const char *field, const char *format, ...)
 {
     g_autofree char *begin = g_strdup_printf("\n%s:", field);
     const char *at = strstr(text->str, begin);
-    va_list arguments;
 
     if (at == NULL)
         return;
     gsize from = (gsize)(at - text->str) + strlen(begin);
-    va_start(arguments, format);
-    g_autofree char *value = g_strdup_vprintf(format, arguments);
-    va_end(arguments);
+    FORMATTED(value, format);
     g_string_erase(text, (gssize)from, (gssize)strcspn(text->str + from, "\n"));
     g_string_insert(text, (gssize)from, value);
 }

@@ -10,11 +10,13 @@
 
 #include "guess.h"
 #include "models/api/field.h"
+#include "models/api/fields.h"
 #include "models/api/patch/patch.h"
 #include "models/api/workload.h"
 #include "run/import/bodies/patches.h"
 #include "run/import/bodies/unseen.h"
 #include "sim/append.h"
+#include "sim/order.h"
 
 typedef struct {
     SimTime at; /* the commit in the recording */
@@ -174,8 +176,7 @@ missing_claim(const ImportWorkload *self, const RecordedWrite *write, const json
     gsize i;
 
     json_array_foreach((json_t *)volumes, i, volume) {
-        const char *claim = json_string_value(
-            json_object_get(json_object_get(volume, "persistentVolumeClaim"), "claimName"));
+        const char *claim = json_path_string(volume, "persistentVolumeClaim.claimName");
         if (claim != NULL && !exists(self, "PersistentVolumeClaim", write->namespace, claim))
             return claim;
     }
@@ -291,7 +292,7 @@ set_propagation(const RecordedWrite *write, json_t *what)
 {
     json_t *options = body_of(write->request);
     g_autofree char *text = query_value(write, "propagationPolicy");
-    const char *policy = json_string_value(json_object_get(options, "propagationPolicy"));
+    const char *policy = json_path_string(options, "propagationPolicy");
 
     policy = policy != NULL ? policy : text;
     if (g_strcmp0(policy, "Orphan") == 0 || g_strcmp0(policy, "Foreground") == 0)
@@ -413,8 +414,8 @@ clean_patch(ImportWorkload *self, json_t *patch)
 static json_t *
 patched(const json_t *before, const json_t *asked)
 {
-    const SchemaType *type = schema_find(json_string_value(json_object_get(before, "apiVersion")),
-                                         json_string_value(json_object_get(before, "kind")));
+    const SchemaType *type =
+        schema_find(json_path_string(before, "apiVersion"), json_path_string(before, "kind"));
     json_t *now = strategic_merge_apply(before, asked, type, NULL);
 
     return now != NULL ? now : merge_patch_apply(before, asked, NULL);
@@ -686,9 +687,7 @@ compare_items(const void *a, const void *b)
 {
     const WorkloadItem *first = a, *second = b;
 
-    if (first->at != second->at)
-        return first->at < second->at ? -1 : 1;
-    return first->number < second->number ? -1 : first->number > second->number;
+    return ORDER(first->at, second->at) ?: ORDER(first->number, second->number);
 }
 
 /* Takes the items. Returns: (owned): a list, by time */
@@ -728,8 +727,7 @@ workload_make(const Writes *writes,
     };
 
     for (guint i = 0; (pod = dump_next(self.first, "Pod", &i)) != NULL;) {
-        const char *node =
-            json_string_value(json_object_get(json_object_get(pod, "spec"), "nodeName"));
+        const char *node = json_path_string(pod, "spec.nodeName");
         if (node != NULL)
             g_hash_table_insert(
                 self.nodes,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "body-facts.h"
+#include "sim/order.h"
 
 #define WRITE_KIND(kind, class) {&class, kind},
 static const WriteKind kinds[] = {OBJECT_KINDS(WRITE_KIND)};
@@ -432,17 +433,7 @@ compare_writes(const void *a, const void *b)
     const RecordedWrite *first = *(const RecordedWrite *const *)a,
                         *second = *(const RecordedWrite *const *)b;
 
-    if (first->at != second->at)
-        return first->at < second->at ? -1 : 1;
-    return first->done < second->done ? -1 : first->done > second->done;
-}
-
-static int
-writes_compare_times(const void *a, const void *b)
-{
-    SimTime first = *(const SimTime *)a, second = *(const SimTime *)b;
-
-    return first < second ? -1 : first > second;
+    return ORDER(first->at, second->at) ?: ORDER(first->done, second->done);
 }
 
 static int
@@ -450,7 +441,7 @@ compare_failures(const void *a, const void *b)
 {
     const DriverFailure *first = a, *second = b;
 
-    return first->at < second->at ? -1 : first->at > second->at;
+    return ORDER(first->at, second->at);
 }
 
 static void
@@ -502,9 +493,9 @@ writes_read(const char *const *files,
     g_array_sort(self->failures, compare_failures);
     for (unsigned i = 0; i < self->processes->len; i++) {
         ProcessWrites *seen = self->processes->pdata[i];
-        g_array_sort(seen->requests, writes_compare_times);
-        g_array_sort(seen->ends, writes_compare_times);
-        g_array_sort(seen->starts, writes_compare_times);
+        g_array_sort(seen->requests, times_compare);
+        g_array_sort(seen->ends, times_compare);
+        g_array_sort(seen->starts, times_compare);
     }
     writes_name_pods(self);
     report_summary(&self->summary, report);

@@ -8,6 +8,7 @@
 #include "describe.h"
 #include "go-sort.h"
 #include "print.h"
+#include "sim/strings.h"
 
 /* bytes; kubectl cuts longer annotations */
 #define ANNOTATION_LENGTH_MAX 140
@@ -16,11 +17,8 @@ void
 put(Description *self, unsigned level, const char *format, ...)
 {
     GString *out = tab_writer_text(self->writer);
-    va_list args;
 
-    va_start(args, format);
-    g_autofree char *text = g_strdup_vprintf(format, args);
-    va_end(args);
+    FORMATTED(text, format);
     for (unsigned i = 0; i < level + self->indent; i++)
         g_string_append(out, "  ");
     print_escaped(out, text, -1);

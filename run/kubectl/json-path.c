@@ -8,6 +8,8 @@
 
 #include "json-path.h"
 #include "print.h"
+#include "sim/order.h"
+#include "sim/strings.h"
 
 typedef enum {
     STEP_TEXT,
@@ -75,11 +77,7 @@ static gboolean json_path_fail(Parser *parser, const char *format, ...) G_GNUC_P
 static gboolean
 json_path_fail(Parser *parser, const char *format, ...)
 {
-    va_list args;
-
-    va_start(args, format);
-    g_autofree char *message = g_strdup_vprintf(format, args);
-    va_end(args);
+    FORMATTED(message, format);
     g_set_error_literal(parser->error, JSON_PATH_ERROR, JSON_PATH_ERROR_INVALID, message);
     return FALSE;
 }
@@ -450,7 +448,7 @@ compare_values(json_t *a, json_t *b)
         return CLAMP(strcmp(json_string_value(a), json_string_value(b)), -1, 1);
     if (json_is_number(a) && json_is_number(b)) {
         double x = json_number_value(a), y = json_number_value(b);
-        return x < y ? -1 : x > y;
+        return ORDER(x, y);
     }
     if (json_is_boolean(a) && json_is_boolean(b))
         return json_is_true(a) - json_is_true(b);

@@ -7,6 +7,7 @@
 
 #include "models/api/field.h"
 #include "run/kubectl/kubectl-test.h"
+#include "sim/strings.h"
 #include "value.h"
 
 json_t *

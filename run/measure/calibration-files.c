@@ -10,6 +10,7 @@
 #include "run/files/csv.h"
 #include "run/files/input.h"
 #include "run/files/rows.h"
+#include "sim/order.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -209,7 +210,7 @@ compare_unsigned(const void *a, const void *b)
 {
     unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
 
-    return x < y ? -1 : x > y;
+    return ORDER(x, y);
 }
 
 /* Of unsigned, ascending, each once. */

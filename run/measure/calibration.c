@@ -6,6 +6,7 @@
  * because a call right after another one is faster than one after a rest. Each step of a life is
  * another thread's, as calls of kubelets are. */
 #include "real-devices.h"
+#include "sim/order.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -382,7 +383,7 @@ compare_jobs(const void *a, const void *b)
 {
     double x = ((const CalibrationJob *)a)->place, y = ((const CalibrationJob *)b)->place;
 
-    return x < y ? -1 : x > y;
+    return ORDER(x, y);
 }
 
 /* Sizes and numbers of workers take turns, so changes of the machine meet them all. */
@@ -437,7 +438,7 @@ compare_samples(const void *a, const void *b)
 {
     double x = ((const CalibrationSample *)a)->began, y = ((const CalibrationSample *)b)->began;
 
-    return x < y ? -1 : x > y;
+    return ORDER(x, y);
 }
 
 GArray *

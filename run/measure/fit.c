@@ -6,6 +6,7 @@
  * distance from the smallest sample, since its likelihood grows without bound there. A histogram's
  * mean counts as one more observation. */
 #include "fit.h"
+#include "sim/order.h"
 
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_errno.h>
@@ -130,7 +131,7 @@ fit_compare(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
 
-    return x < y ? -1 : x > y;
+    return ORDER(x, y);
 }
 
 /* ---- Samples ---- */

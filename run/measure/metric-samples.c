@@ -9,6 +9,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "models/api/fields.h"
 #include "sim/sim-time.h"
 
 typedef struct {
@@ -122,7 +123,7 @@ read_result(const MetricSamplesReader *self, const json_t *result)
     json_object_foreach(metric, key, label)
         if (json_is_string(label))
             g_hash_table_insert(labels, g_strdup(key), g_strdup(json_string_value(label)));
-    sample.name = json_string_value(json_object_get(metric, "__name__"));
+    sample.name = json_path_string(metric, "__name__");
     return sample.name != NULL && count != NULL && parse_value(count, &sample.value) &&
            (!metric_samples_is_wanted(self, sample.name) || self->seen(&sample, self->data));
 }

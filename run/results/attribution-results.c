@@ -8,6 +8,7 @@
 #include "attribution.h"
 #include "results.h"
 #include "run/files/rows.h"
+#include "sim/order.h"
 
 #define ROWS_SHOWN 4             /* of a stage, in the table */
 #define SHARE_SHOWN 0.02         /* smaller ones are not */
@@ -60,7 +61,7 @@ compare_totals(const void *a, const void *b)
 {
     const AttributionRow *one = a, *other = b;
 
-    return one->total == other->total ? 0 : (one->total > other->total ? -1 : 1);
+    return ORDER(other->total, one->total);
 }
 
 static gboolean
@@ -242,7 +243,7 @@ compare_chain_sums(const void *a, const void *b)
 {
     const ChainSum *one = a, *other = b;
 
-    return one->total == other->total ? 0 : (one->total > other->total ? -1 : 1);
+    return ORDER(other->total, one->total);
 }
 
 /* A chain's causes, the longest first. (owned): of ChainSum */

@@ -6,6 +6,7 @@
  * for tokens. */
 #include "attribution-sums.h"
 #include "chain.h"
+#include "sim/order.h"
 
 #include <string.h>
 
@@ -305,15 +306,11 @@ attribution_compare_rows(const void *a, const void *b)
 {
     const AttributionRow *one = a, *other = b;
 
-    if (one->total != other->total)
-        return one->total > other->total ? -1 : 1;
-    if (one->wait != other->wait)
-        return one->wait < other->wait ? -1 : 1;
-    int by_detail = strcmp(one->detail, other->detail);
-    if (by_detail != 0)
-        return by_detail;
-    return one->behind != other->behind ? (one->behind < other->behind ? -1 : 1)
-                                        : strcmp(one->behind_detail, other->behind_detail);
+    return ORDER(other->total, one->total)
+           ?: ORDER(one->wait, other->wait)
+           ?: strcmp(one->detail, other->detail)
+           ?: ORDER(one->behind, other->behind)
+           ?: strcmp(one->behind_detail, other->behind_detail);
 }
 
 GArray *

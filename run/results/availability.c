@@ -8,6 +8,7 @@
 
 #include "results.h"
 #include "run/files/rows.h"
+#include "sim/order.h"
 
 /* ---- States ---- */
 
@@ -257,14 +258,6 @@ set_state(AvailabilityPast *self, PodLife *life, SimTime at, int16_t state)
     life->state = state;
 }
 
-static int
-availability_compare_times(const void *a, const void *b)
-{
-    const SimTime one = *(const SimTime *)a, other = *(const SimTime *)b;
-
-    return one < other ? -1 : one > other;
-}
-
 static void
 add_between(GArray *times, SimTime at, SimTime from, SimTime to)
 {
@@ -310,7 +303,7 @@ live_on(AvailabilityPast *self, PodLife *life, const ReadinessChange *change, Si
         return;
     g_autoptr(GArray) times = g_array_new(FALSE, FALSE, sizeof(SimTime));
     collect_times(self, life, change->at, to, times);
-    g_array_sort(times, availability_compare_times);
+    g_array_sort(times, times_compare);
     for (unsigned i = 0; i < times->len; i++) {
         SimTime at = g_array_index(times, SimTime, i);
         set_state(self, life, at, state_at(self, life, at));
@@ -384,11 +377,9 @@ compare_steps(const void *a, const void *b)
 {
     const AvailabilityStep *one = a, *other = b;
 
-    if (one->workload != other->workload)
-        return one->workload < other->workload ? -1 : 1;
-    if (one->at != other->at)
-        return one->at < other->at ? -1 : 1;
-    return one->number < other->number ? -1 : one->number > other->number;
+    return ORDER(one->workload, other->workload)
+           ?: ORDER(one->at, other->at)
+           ?: ORDER(one->number, other->number);
 }
 
 /* ---- The walk over the steps of one workload ---- */

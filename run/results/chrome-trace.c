@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "run/files/rows.h"
+#include "sim/order.h"
 
 /* The groups of tracks (the format calls them processes), in the order of the picture. */
 typedef enum {
@@ -280,15 +281,9 @@ compare_ties(const ChromeTrace *self, const ChromeTraceMark *one, const ChromeTr
 {
     const ChromeTraceSlice a = slice_of(self, one), b = slice_of(self, other);
 
-    if (a.to != b.to)
-        return a.to > b.to ? -1 : 1; /* the longer slice contains the other */
-    if (a.group != b.group)
-        return a.group < b.group ? -1 : 1;
-    int by_track = a.track == b.track ? 0 : strcmp(a.track, b.track);
-    int by_name = by_track != 0 || a.name == b.name ? 0 : strcmp(a.name, b.name);
-    if (by_track != 0 || by_name != 0)
-        return by_track != 0 ? by_track : by_name;
-    return one->what < other->what ? -1 : one->what > other->what;
+    /* the longer slice contains the other */
+    return ORDER(b.to, a.to) ?: ORDER(a.group, b.group) ?: g_strcmp0(a.track, b.track)
+        ?: g_strcmp0(a.name, b.name) ?: ORDER(one->what, other->what);
 }
 
 static int
@@ -296,9 +291,7 @@ compare_marks(const void *a, const void *b, void *self)
 {
     const ChromeTraceMark *one = a, *other = b;
 
-    if (one->from != other->from)
-        return one->from < other->from ? -1 : 1;
-    return compare_ties(self, one, other);
+    return ORDER(one->from, other->from) ?: compare_ties(self, one, other);
 }
 
 #define SORT_AT_ONCE 4096 /* marks; GLib's sort needs as much memory again */

@@ -10,8 +10,10 @@
 #include <string.h>
 
 #include "attribution.h"
+#include "models/api/fields.h"
 #include "result-folder.h"
 #include "run/files/csv.h"
+#include "sim/order.h"
 
 #define UNSEEN ((double)NAN)
 #define EXTREMES_SHOWN 3
@@ -211,9 +213,7 @@ compare_changes(const void *a, const void *b)
     const ComparePair *first = a, *second = b;
     double difference = (first->other - first->one) - (second->other - second->one);
 
-    if (difference != 0)
-        return difference < 0 ? -1 : 1;
-    return strcmp(first->name, second->name);
+    return ORDER(difference, 0) ?: strcmp(first->name, second->name);
 }
 
 static unsigned
@@ -269,8 +269,8 @@ pair_stage(const Two *self, unsigned span)
 static char *
 cause_name(const json_t *cause)
 {
-    const char *wait = json_string_value(json_object_get(cause, "wait"));
-    const char *detail = json_string_value(json_object_get(cause, "detail"));
+    const char *wait = json_path_string(cause, "wait");
+    const char *detail = json_path_string(cause, "detail");
     const char *end = strstr(detail, " (");
 
     if (detail[0] == '\0')
@@ -310,7 +310,7 @@ compare_causes(const void *a, const void *b)
     double first = fabs(one->seconds[1] - one->seconds[0]);
     double second = fabs(other->seconds[1] - other->seconds[0]);
 
-    return first == second ? strcmp(one->name, other->name) : (first > second ? -1 : 1);
+    return ORDER(second, first) ?: strcmp(one->name, other->name);
 }
 
 /* Returns: (owned): the causes (CauseChange) of a stage, the largest change first; empty if a run
@@ -366,10 +366,9 @@ static void
 append_run(GString *text, char letter, const RunFiles *run)
 {
     g_string_append_printf(text, "%c: %s: %s, seed %" G_GINT64_FORMAT ", hash %s\n", letter,
-                           run->folder,
-                           json_string_value(json_object_get(run->summary, "scenario")),
+                           run->folder, json_path_string(run->summary, "scenario"),
                            (gint64)summary_int(run->summary, "seed"),
-                           json_string_value(json_object_get(run->summary, "scenarioHash")));
+                           json_path_string(run->summary, "scenarioHash"));
 }
 
 static void
@@ -454,7 +453,7 @@ workload_named(const json_t *summary, const char *name)
     size_t i;
 
     json_array_foreach(list, i, row)
-        if (g_strcmp0(json_string_value(json_object_get(row, "workload")), name) == 0)
+        if (g_strcmp0(json_path_string(row, "workload"), name) == 0)
             return row;
     return NULL;
 }
@@ -469,7 +468,7 @@ availability_changes(const Two *self)
     size_t i;
 
     json_array_foreach(list, i, row) {
-        const char *name = json_string_value(json_object_get(row, "workload"));
+        const char *name = json_path_string(row, "workload");
         const json_t *other = workload_named(self->runs[1]->summary, name);
         double a = json_number_value(json_object_get(row, "notReadyPodSeconds"));
         double b = json_number_value(json_object_get(other, "notReadyPodSeconds"));
@@ -497,11 +496,10 @@ append_availability(GString *text, const Two *self)
         if (i == 0)
             g_string_append_printf(text, "\n%-30s %12s %12s %20s\n", "WORKLOAD: AVAILABLE", "A",
                                    "B", "NOT READY: CHANGE");
-        g_string_append_printf(text, "%-30s %10.4f %% %10.4f %% %20s\n",
-                               json_string_value(json_object_get(row, "workload")),
-                               100 * json_number_value(json_object_get(row, "a")),
-                               100 * json_number_value(json_object_get(row, "b")),
-                               change_text(b - a, change));
+        g_string_append_printf(
+            text, "%-30s %10.4f %% %10.4f %% %20s\n", json_path_string(row, "workload"),
+            100 * json_number_value(json_object_get(row, "a")),
+            100 * json_number_value(json_object_get(row, "b")), change_text(b - a, change));
     }
 }
 
@@ -645,7 +643,7 @@ append_availability_of_all(GString *text, const Comparison *self)
 
     json_array_foreach(list, i, row) {
         g_autoptr(GString) shares = g_string_new(NULL);
-        const char *name = json_string_value(json_object_get(row, "workload"));
+        const char *name = json_path_string(row, "workload");
         gboolean is_always = TRUE;
 
         for (unsigned run = 0; run < self->n_runs; run++) {

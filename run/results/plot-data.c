@@ -10,6 +10,7 @@
 #include "attribution.h"
 #include "results.h"
 #include "run/files/rows.h"
+#include "sim/order.h"
 
 #define TIMES_MAX 3000
 #define STRETCHES_MAX 600
@@ -153,7 +154,7 @@ compare_steps(const void *a, const void *b)
 {
     const PlotDataStep *one = a, *other = b;
 
-    return one->at == other->at ? other->change - one->change : (one->at < other->at ? -1 : 1);
+    return ORDER(one->at, other->at) ?: other->change - one->change;
 }
 
 /* Returns: the earlier one; TIME_UNSET counts as never */
@@ -527,9 +528,7 @@ compare_totals(const void *a, const void *b)
 {
     const ClientTotal *one = a, *other = b;
 
-    if (one->total != other->total)
-        return one->total > other->total ? -1 : 1;
-    return strcmp(one->name, other->name);
+    return ORDER(other->total, one->total) ?: strcmp(one->name, other->name);
 }
 
 static unsigned

@@ -10,8 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/api/fields.h"
 #include "run/files/input.h"
 #include "run/world/run.h"
+#include "sim/strings.h"
 
 #define REPLICATION "replication-"
 
@@ -26,11 +28,7 @@ G_GNUC_PRINTF(2, 3)
 static gboolean
 result_folder_fail(GError **error, const char *format, ...)
 {
-    va_list args;
-
-    va_start(args, format);
-    g_autofree char *message = g_strdup_vprintf(format, args);
-    va_end(args);
+    FORMATTED(message, format);
     g_set_error_literal(error, RUN_ERROR, RUN_ERROR_INVALID, message);
     return FALSE;
 }
@@ -139,7 +137,7 @@ find_index(ResultFolder *self, const char *index)
 static gboolean
 is_unsealed(const json_t *index)
 {
-    return g_strcmp0(json_string_value(json_object_get(index, "version")), "0.1.0") == 0 &&
+    return g_strcmp0(json_path_string(index, "version"), "0.1.0") == 0 &&
            json_object_get(index, "sha256") == NULL && json_object_get(index, "files") == NULL;
 }
 
@@ -165,7 +163,7 @@ read_index(ResultFolder *self, GError **error)
                                   fault.line, fault.text);
     if (is_unsealed(self->index))
         return TRUE;
-    const char *sealed = json_string_value(json_object_get(self->index, "sha256"));
+    const char *sealed = json_path_string(self->index, "sha256");
     if (sealed == NULL || !json_is_object(json_object_get(self->index, "files")))
         return result_folder_fail(
             error,
@@ -250,7 +248,7 @@ result_folder_check(const ResultFolder *self, const char *name, GError **error)
         return result_folder_fail(
             error, "%s: damaged: it has %" PRId64 " bytes, and the run has written %" PRId64, path,
             bytes, wanted);
-    if (g_strcmp0(sha256, json_string_value(json_object_get(entry, "sha256"))) != 0)
+    if (g_strcmp0(sha256, json_path_string(entry, "sha256")) != 0)
         return result_folder_fail(
             error, "%s: damaged: its SHA-256 is not that of the file that the run has written",
             path);

@@ -8,6 +8,7 @@
 
 #include "models/api/field.h"
 #include "models/api/fields.h"
+#include "sim/strings.h"
 #include "snapshot.h"
 
 static void
@@ -96,8 +97,8 @@ host_of(const Run *run, const ApiEvent *event)
 static void
 set_uid(json_t *metadata)
 {
-    uint64_t high = sim_hash_string(json_string_value(json_object_get(metadata, "name")));
-    uint64_t low = sim_hash_string(json_string_value(json_object_get(metadata, "namespace")));
+    uint64_t high = sim_hash_string(json_path_string(metadata, "name"));
+    uint64_t low = sim_hash_string(json_path_string(metadata, "namespace"));
     char uid[OBJECT_UID_BUFFER];
 
     json_object_set_new(
@@ -184,7 +185,7 @@ container_status(const Pod *pod, gsize i, json_t *container, json_t *known, json
 {
     json_int_t restarts = pod->restarts + restarts_alone(pod, i);
     /* the kubelet's report stays even while the node, and so the pod, is not ready */
-    const char *image = json_string_value(json_object_get(container, "image"));
+    const char *image = json_path_string(container, "image");
     gboolean is_ready = pod->phase == POD_RUNNING && pod->containers_ready.status == CONDITION_TRUE;
     json_t *status =
         known != NULL
@@ -313,18 +314,17 @@ static char *
 identity_of(json_t *object)
 {
     json_t *metadata = json_object_get(object, "metadata");
-    const char *namespace = json_string_value(json_object_get(metadata, "namespace"));
+    const char *namespace = json_path_string(metadata, "namespace");
 
-    return g_strdup_printf("%s %s/%s", json_string_value(json_object_get(object, "kind")),
-                           namespace != NULL ? namespace : "",
-                           json_string_value(json_object_get(metadata, "name")));
+    return g_strdup_printf("%s %s/%s", json_path_string(object, "kind"),
+                           namespace != NULL ? namespace : "", json_path_string(metadata, "name"));
 }
 
 /* Leaves out leases and Events, which change all the time. */
 static gboolean
 is_compared(json_t *object)
 {
-    const char *kind = json_string_value(json_object_get(object, "kind"));
+    const char *kind = json_path_string(object, "kind");
 
     return g_strcmp0(kind, "Event") != 0 && g_strcmp0(kind, "Lease") != 0;
 }

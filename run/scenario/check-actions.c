@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Checks that actions, expectations and errors of drivers name objects that exist. A name counts as
+ * existing if a manifest has it, if spec.nodes makes it, or if a controller may make it: names that
+ * a controller chooses are never refused, since a run alone knows them. Patterns must match one
+ * known name. A check runs after all actions are built and changes nothing. */
 #include <string.h>
 
 #include "check-private.h"
@@ -142,7 +146,7 @@ checker_check_expects(Checker *self)
             continue;
         SchemaJump jump = schema_go(reader, &fields[i].place, fields[i].path);
         SchemaPlace place = schema_enter_member(reader, fields[i].source, "pods");
-        check_named_node(self, json_object_get(fields[i].source, "pods"), fields[i].pods.node);
+        check_named_node(self, json_object_get(fields[i].source, "pods"), fields[i].pods.on_node);
         schema_leave(reader, place);
         schema_come_back(reader, jump);
     }

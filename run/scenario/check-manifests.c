@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Checks the names within manifests: classes, drivers, nodes, volumes, claims. A table has the
+ * check of each kind. An object with a uid was printed by a cluster, which may have dangling names:
+ * it has fewer checks, and gets warnings where an object of a user gets faults. Each fault is at
+ * the field with the name, so paths are those of the manifest. */
 #include "check-private.h"
 #include "models/api/fields.h"
 #include "models/api/migration/migration.h"
@@ -66,8 +70,7 @@ volume_path(const ManifestInfo *info, const char *spec, const char *volume)
         value = json_object_get(value, keys[i]);
     value = json_object_get(value, "volumes");
     for (gsize i = 0; i < json_array_size(value); i++)
-        if (g_strcmp0(json_string_value(json_object_get(json_array_get(value, i), "name")),
-                      volume) == 0)
+        if (g_strcmp0(json_path_string(json_array_get(value, i), "name"), volume) == 0)
             return g_strdup_printf("%s.volumes[%zu].persistentVolumeClaim.claimName", spec, i);
     return g_strdup_printf("%s.volumes", spec);
 }

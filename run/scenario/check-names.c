@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Decides whether an object of a name exists: at the start, by the workload, or by a controller.
+ * Data: the parsed manifests by key, and the counts of numbered copies. "web-3" exists if a create
+ * makes four copies of "web", while "web" itself exists within that create alone. Names that
+ * controllers make are taken apart at each dash, since a name may have dashes itself. Hints stop
+ * after a hundred faults: the search for the nearest name walks over all objects. */
 #include <string.h>
 
 #include "check-private.h"
+#include "models/api/fields.h"
 #include "models/api/workload.h"
-
-/* Whether an object of a name exists: at the start, by the workload, or by a controller. */
+#include "sim/strings.h"
 
 void
 checker_fault(Checker *self,
@@ -16,11 +21,8 @@ checker_fault(Checker *self,
 {
     g_autofree char *whole = g_strdup_printf("%s.%s", info->path, path);
     YamlPosition at = info->at;
-    va_list arguments;
 
-    va_start(arguments, format);
-    g_autofree char *message = g_strdup_vprintf(format, arguments);
-    va_end(arguments);
+    FORMATTED(message, format);
     yaml_positions_path(self->loader->positions, info->json, path, &at);
     file_faults_add(self->loader->faults, &at, whole, message, hint);
 }
@@ -47,7 +49,7 @@ checker_nearest(const Checker *self, ObjectKind kind, const char *name)
             return g_strdup_printf("there is one in namespace %s", info->object->key->namespace);
         g_ptr_array_add(names, (char *)object_name(info->object));
     }
-    return schema_nearest(name, (const char *const *)names->pdata, names->len);
+    return name_hint(name, (const char *const *)names->pdata, names->len);
 }
 
 /* ---- What is there ---- */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Checks that parse a manifest as the API server would, only to find its faults: Nodes of
+ * spec.nodes, and objects after a patch of the workload. The objects that the parser makes are
+ * thrown away; the faults are moved to the field of the scenario that caused them. A patch is
+ * checked only on an object that is sound without it: else its faults would be told twice. */
 #include <string.h>
 
 #include "check-private.h"
 #include "models/api/fields.h"
-
-/* Checks that parse a manifest as the API server would, only to find its faults. */
 
 /* @old: (nullable): what the manifest replaces */
 static void

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Decides whether the cluster of a scenario ever makes a CSI call, and why not: from the uses of
+ * calls (models/csi/uses.h), the driver's capabilities and the settings that its CSIDriver, its
+ * StorageClasses and the flags of its sidecars come to. The reasons are ordered: a setting, then a
+ * capability, then a caller that does not run. */
 #include "driver-calls.h"
 
 #include <string.h>
 
+#include "models/api/fields.h"
 #include "models/external-provisioner/external-provisioner.h"
 #include "models/external-resizer/external-resizer.h"
 #include "models/external-snapshotter/external-snapshotter.h"
@@ -36,9 +41,8 @@ object_spec(const Scenario *scenario, const ScenarioDriver *driver)
 {
     for (unsigned i = 0; i < scenario->n_manifests; i++) {
         const json_t *manifest = scenario->manifests[i];
-        const char *kind = json_string_value(json_object_get(manifest, "kind"));
-        const char *name =
-            json_string_value(json_object_get(json_object_get(manifest, "metadata"), "name"));
+        const char *kind = json_path_string(manifest, "kind");
+        const char *name = json_path_string(manifest, "metadata.name");
         if (g_strcmp0(kind, "CSIDriver") == 0 && g_strcmp0(name, driver->name) == 0)
             return json_object_get(manifest, "spec");
     }

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The fields of drivers, of profiles and of setDriver: first the readers of special values, then
+ * the tables. Most rows have their place in CsiModelledOptions itself, so a field is read right
+ * into the options that a run uses. The three tables share their rows by macros, since a profile
+ * has all that a driver has but its name, and setDriver has what can change during a run.
+ * read_driver() notes only where a driver stands: driver.c reads the profile first, then the
+ * driver's fields over it. */
 #include "models/api/fields.h"
 #include "models/csi/flex-call.h"
 #include "scenario-private.h"
-
-/* The fields of drivers and profiles: first the readers of special values, then the tables. */
 
 static const FileType limit_type, limit_list_type;
 
@@ -26,7 +30,7 @@ read_method_name(SchemaReader *reader, const json_t *value, CsiMethod *method)
     }
     for (CsiMethod i = 0; i < CSI_N_METHODS; i++)
         names[i] = csi_method_name(i);
-    g_autofree char *nearest = schema_nearest(json_string_value(value), names, CSI_N_METHODS);
+    g_autofree char *nearest = name_hint(json_string_value(value), names, CSI_N_METHODS);
     schema_fault(reader, nearest, "there is no CSI call \"%s\"", json_string_value(value));
     return FALSE;
 }
@@ -84,7 +88,7 @@ read_code(SchemaReader *reader, const FileType *type, const json_t *value, void 
     }
     for (CsiCode i = 0; i < CSI_N_CODES; i++)
         names[i] = csi_code_name(i);
-    g_autofree char *nearest = schema_nearest(json_string_value(value), names, CSI_N_CODES);
+    g_autofree char *nearest = name_hint(json_string_value(value), names, CSI_N_CODES);
     schema_fault(reader, nearest, "there is no gRPC code \"%s\"", json_string_value(value));
 }
 
@@ -121,14 +125,6 @@ read_domain_name(SchemaReader *reader, const FileType *type, const json_t *value
         *(const char **)target = text;
 }
 
-static json_t *
-schema_json_name(const FileType *type)
-{
-    (void)type;
-    return json_pack("{s:s, s:s, s:i}", "type", "string", "pattern",
-                     "^[a-z0-9]([-a-z0-9./]*[a-z0-9])?$", "maxLength", 253);
-}
-
 /* Reads a mapping from latency names to items of @item_type, each with @item_bytes in @target. */
 static void
 read_by_latency(SchemaReader *reader,
@@ -154,7 +150,7 @@ read_by_latency(SchemaReader *reader,
         if (flex_call_parse(name, &call)) {
             which = (CsiLatency)flex_call_method(call);
         } else if (!csi_latency_parse(name, &which)) {
-            g_autofree char *nearest = schema_nearest(name, names, CSI_N_LATENCIES);
+            g_autofree char *nearest = name_hint(name, names, CSI_N_LATENCIES);
             schema_fault_member(reader, value, name, nearest, "there is no CSI call of this name");
             continue;
         }
@@ -197,7 +193,7 @@ static json_t *
 schema_json_slowdown(const FileType *type)
 {
     (void)type;
-    return json_pack("{s:[o, o]}", "anyOf", schema_exponent.schema(&schema_exponent),
+    return json_pack("{s:[o, o]}", "anyOf", schema_json(&schema_exponent),
                      schema_json_struct(&slowdown_struct_type));
 }
 
@@ -221,9 +217,9 @@ schema_json_by_latency(const FileType *item_type)
     json_t *properties = json_object();
 
     for (CsiLatency i = 0; i < CSI_N_LATENCIES; i++)
-        json_object_set_new(properties, csi_latency_name(i), item_type->schema(item_type));
+        json_object_set_new(properties, csi_latency_name(i), schema_json(item_type));
     for (FlexCall i = 0; i < FLEX_N_CALLS; i++)
-        json_object_set_new(properties, flex_call_name(i), item_type->schema(item_type));
+        json_object_set_new(properties, flex_call_name(i), schema_json(item_type));
     return json_pack("{s:s, s:o, s:b}", "type", "object", "properties", properties,
                      "additionalProperties", 0);
 }
@@ -335,7 +331,7 @@ read_capability_list(SchemaReader *reader,
         uint32_t bit = capability_bit(table, name);
         SchemaPlace place = schema_enter_item(reader, value, i);
         g_autofree char *nearest =
-            bit == 0 && name != NULL ? schema_nearest(name, names, n_names) : NULL;
+            bit == 0 && name != NULL ? name_hint(name, names, n_names) : NULL;
         if (bit == 0)
             schema_fault(reader, nearest, "\"%s\" is no capability", name != NULL ? name : "");
         *mask |= bit;
@@ -455,7 +451,10 @@ plugin_check(SchemaReader *reader, const json_t *value, void *target)
 void
 scenario_driver_fields_init(void *target)
 {
-    *(DriverFields *)target = (DriverFields){.attach_required = -1, .topologies_per_volume = 1};
+    DriverFields *fields = target;
+
+    *fields = (DriverFields){.attach_required = -1};
+    csi_modelled_options_init(&fields->model);
 }
 
 /* driver.c reads the rest, after the profile. */
@@ -480,15 +479,16 @@ read_driver(SchemaReader *reader, const FileType *type, const json_t *value, voi
 #define AT(type, member) offsetof(type, member)
 #define END {NULL, NULL, 0, 0, NULL, NULL}
 
-static const FileType method_mask_type = SCHEMA_TYPE("list of CSI calls", "a list", read_method_mask,
-    schema_json_strings, uint32_t, .hint = "such as [CreateVolume, DeleteVolume]");
+static const FileType method_mask_type = SCHEMA_TEXT("list of CSI calls", "a list", read_method_mask,
+    SCHEMA_OF_STRINGS, uint32_t, .hint = "such as [CreateVolume, DeleteVolume]");
 static const FileType method_type = SCHEMA_TYPE("CSI call", "a CSI call", read_method, schema_json_method,
     CsiMethod);
 
 static const FileType code_type = SCHEMA_TYPE("gRPC code", "a gRPC code", read_code, schema_json_code,
     CsiCode);
 
-static const FileType name_type = SCHEMA_TYPE("name", "a name", read_domain_name, schema_json_name, char *);
+static const FileType name_type = SCHEMA_TEXT("name", "a name", read_domain_name,
+    "{\"type\": \"string\", \"pattern\": \"^[a-z0-9]([-a-z0-9./]*[a-z0-9])?$\", \"maxLength\": 253}", char *);
 
 static const FileType latencies_type = {.name = "distributions by CSI call", .wanted = "a mapping",
     .read = read_latencies, .schema = schema_json_latencies};
@@ -568,29 +568,29 @@ static const FileField pool_fields[] = {
 static const FileType pool_type = SCHEMA_STRUCT("pool", pool_fields, PoolFields);
 static const FileType pools_type = SCHEMA_LIST(pool_type);
 
-#define SIZE_AT(member) (AT(DriverFields, volume_size.member) - AT(DriverFields, volume_size))
+#define SIZE_AT(member) (AT(DriverFields, member) - AT(DriverFields, model.volume_bytes_min))
 static const FileField volume_size_fields[] = {
-    {"min", &schema_quantity, SIZE_AT(min), 0, "none",
+    {"min", &schema_quantity, SIZE_AT(model.volume_bytes_min), 0, "none",
      "Smallest size; smaller requests are refused or enlarged"},
-    {"max", &schema_quantity, SIZE_AT(max), 0, "none", "Largest size; larger requests are refused"},
-    {"step", &schema_quantity, SIZE_AT(step), 0, "none", "Unit; sizes are rounded up to a multiple"},
-    {"default", &schema_quantity, SIZE_AT(def), 0, "1Gi", "Size if the caller names none"},
+    {"max", &schema_quantity, SIZE_AT(model.volume_bytes_max), 0, "none", "Largest size; larger requests are refused"},
+    {"step", &schema_quantity, SIZE_AT(model.volume_bytes_step), 0, "none", "Unit; sizes are rounded up to a multiple"},
+    {"default", &schema_quantity, SIZE_AT(default_bytes), 0, "1Gi", "Size if the caller names none"},
     END,
 };
 
-static const FileType volume_size_type = SCHEMA_STRUCT("volume size", volume_size_fields,
-    ((DriverFields *)0)->volume_size, .check = volume_size_check);
+static const FileType volume_size_type = SCHEMA_STRUCT("volume size", volume_size_fields, DriverFields,
+    .check = volume_size_check);
 
-#define FILES_AT(member) (AT(DriverFields, files.member) - AT(DriverFields, files))
+#define FILES_AT(member) (AT(CsiModelledOptions, member) - AT(CsiModelledOptions, n_files))
 static const FileField files_fields[] = {
-    {"count", &schema_quantity, FILES_AT(count), 0, "0",
+    {"count", &schema_quantity, FILES_AT(n_files), 0, "0",
      "Number of files in a volume once its first pod has filled it; kvolsim.io/files of a claim overrides it"},
     {"perFile", &schema_duration, FILES_AT(per_file), 0, "25us",
      "Time to change the group and the mode of one file"},
     {"perLabel", &schema_duration, FILES_AT(per_label), 0, "perFile", "Time to change its SELinux label"},
     END,
 };
-static const FileType files_type = SCHEMA_STRUCT("files", files_fields, ((DriverFields *)0)->files);
+static const FileType files_type = SCHEMA_STRUCT("files", files_fields, CsiModelledOptions);
 
 #define PLUGIN_AT(member) (AT(DriverFields, node_plugin.member) - AT(DriverFields, node_plugin))
 static const FileField node_plugin_fields[] = {
@@ -630,29 +630,29 @@ static const FileType lock_type = SCHEMA_ENUM(lock_words);
 
 /* Fields that setDriver can change during a run. */
 #define RUN_TIME_DRIVER_FIELDS \
-    {"latency", &latencies_type, AT(DriverFields, latency), 0, "0s", "Duration of each CSI call"}, \
+    {"latency", &latencies_type, AT(DriverFields, model.latency), 0, "0s", "Duration of each CSI call"}, \
     {"errors", &errors_type, AT(DriverFields, errors), 0, "none", \
      "Failing calls; the first matching entry counts"}, \
     {"limits", &limits_type, AT(DriverFields, limits), 0, "none", \
      "Limits of concurrent calls and of calls per second"}, \
     {"pools", &pools_type, AT(DriverFields, pools), 0, "no limit", "Room for volumes, by place"}, \
-    {"attachLimit", &schema_natural, AT(DriverFields, attach_limit), 0, "0: none", \
+    {"attachLimit", &schema_natural, AT(DriverFields, model.attach_limit), 0, "0: none", \
      "Number of volumes per node, reported by NodeGetInfo"}, \
-    {"volumeSize", &volume_size_type, AT(DriverFields, volume_size), 0, "any", "Sizes of volumes"}, \
-    {"usage", &usage_type, AT(DriverFields, usage), 0, "empty volumes", \
+    {"volumeSize", &volume_size_type, AT(DriverFields, model.volume_bytes_min), 0, "any", "Sizes of volumes"}, \
+    {"usage", &usage_type, AT(DriverFields, model.usage), 0, "empty volumes", \
      "How volumes fill; a claim's annotation kvolsim.io/usage counts more"}, \
-    {"readyAt", &schema_duration, AT(DriverFields, ready_at), 0, "0s", \
+    {"readyAt", &schema_duration, AT(DriverFields, model.ready_at), 0, "0s", \
      "Time until which Probe answers not ready"}
 
 /* Fields of a profile. */
 #define PROFILE_DRIVER_FIELDS \
     RUN_TIME_DRIVER_FIELDS, \
-    {"files", &files_type, AT(DriverFields, files), 0, "none", \
+    {"files", &files_type, AT(DriverFields, model.n_files), 0, "none", \
      "Files in each volume, whose group or SELinux label may have to be changed before a pod starts"}, \
-    {"slowdown", &slowdowns_type, AT(DriverFields, slowdown), 0, "0", \
+    {"slowdown", &slowdowns_type, AT(DriverFields, model.slowdown), 0, "0", \
      "Slowdown of concurrent calls: each of n takes n to this power times as long; {exponent: 1, " \
      "undisturbed: 2}: n/2 to this power once n is larger than 2"}, \
-    {"attachLimitReported", &schema_natural, AT(DriverFields, attach_limit_reported), 0, "attachLimit", \
+    {"attachLimitReported", &schema_natural, AT(DriverFields, model.attach_limit_reported), 0, "attachLimit", \
      "Number that NodeGetInfo reports, if it differs"}, \
     {"attachRequired", &schema_tristate, AT(DriverFields, attach_required), 0, \
      "as its CSIDriver says, else true", \
@@ -663,7 +663,7 @@ static const FileType lock_type = SCHEMA_ENUM(lock_words);
      "false: every node reaches every volume"}, \
     {"volumeTopology", &schema_strings, AT(DriverFields, volume_topology), 0, "all keys of topology", \
      "The keys in the places of volumes, if the driver reports more keys for its nodes"}, \
-    {"topologiesPerVolume", &schema_count, AT(DriverFields, topologies_per_volume), 0, "1", \
+    {"topologiesPerVolume", &schema_count, AT(DriverFields, model.topologies_per_volume), 0, "1", \
      "Number of zones of each volume"}, \
     {"controllerCapabilities", &controller_capabilities_type, AT(DriverFields, controller_capabilities), 0, \
      "create, attach, expand", "Capabilities of the controller service, by the CSI spec's names"}, \
@@ -679,23 +679,23 @@ static const FileType lock_type = SCHEMA_ENUM(lock_words);
      "Returned by CreateVolume"}, \
     {"publishContext", &schema_string_map, AT(DriverFields, publish_context), 0, "none", \
      "Returned by ControllerPublishVolume"}, \
-    {"lock", &lock_type, AT(DriverFields, lock), 0, "volume", \
+    {"lock", &lock_type, AT(DriverFields, model.lock), 0, "volume", \
      "Scope of locks: a second call in the same scope is ABORTED"}, \
-    {"lockWaits", &schema_bool, AT(DriverFields, lock_waits), 0, "false", "... or waits for the first one"}, \
-    {"needsSecrets", &schema_bool, AT(DriverFields, needs_secrets), 0, "false", "Calls without secrets fail"}, \
-    {"randomIds", &schema_bool, AT(DriverFields, random_ids), 0, "false", \
+    {"lockWaits", &schema_bool, AT(DriverFields, model.lock_waits), 0, "false", "... or waits for the first one"}, \
+    {"needsSecrets", &schema_bool, AT(DriverFields, model.needs_secrets), 0, "false", "Calls without secrets fail"}, \
+    {"randomIds", &schema_bool, AT(DriverFields, model.random_ids), 0, "false", \
      "Random volume ids, in place of the volumes' names"}, \
-    {"adoptsUnknownVolumes", &schema_bool, AT(DriverFields, adopts_unknown_volumes), 0, "false", \
+    {"adoptsUnknownVolumes", &schema_bool, AT(DriverFields, model.adopts_unknown_volumes), 0, "false", \
      "An unknown volume counts as a static one"}, \
-    {"checksMounts", &schema_bool, AT(DriverFields, checks_mounts), 0, "false", \
+    {"checksMounts", &schema_bool, AT(DriverFields, model.checks_mounts), 0, "false", \
      "DeleteVolume fails while a node has the volume mounted"}, \
-    {"keepsSnapshotSources", &schema_bool, AT(DriverFields, keeps_snapshot_sources), 0, "false", \
+    {"keepsSnapshotSources", &schema_bool, AT(DriverFields, model.keeps_snapshot_sources), 0, "false", \
      "DeleteVolume fails while the volume has snapshots"}, \
-    {"snapshotsTakeRoom", &schema_bool, AT(DriverFields, snapshots_take_room), 0, "false", \
+    {"snapshotsTakeRoom", &schema_bool, AT(DriverFields, model.snapshots_take_room), 0, "false", \
      "Snapshots take room in the pools"}, \
-    {"abortsWithCaller", &schema_bool, AT(DriverFields, aborts_with_caller), 0, "false", \
+    {"abortsWithCaller", &schema_bool, AT(DriverFields, model.aborts_with_caller), 0, "false", \
      "A call is undone when its caller gives up"}, \
-    {"vendorVersion", &schema_string, AT(DriverFields, vendor_version), 0, "1.0.0", \
+    {"vendorVersion", &schema_string, AT(DriverFields, model.vendor_version), 0, "1.0.0", \
      "Version in the answer of GetPluginInfo"}, \
     {"sidecars", &scenario_sidecars_type, AT(DriverFields, sidecars), 0, "all, with default flags", \
      "Flags under their real names; false: the sidecar does not run"}, \
@@ -703,7 +703,7 @@ static const FileType lock_type = SCHEMA_ENUM(lock_words);
      "The driver's part on the nodes"}
 
 static const FileField driver_fields[] = {
-    {"name", &name_type, AT(DriverFields, name), SCHEMA_REQUIRED, NULL, "As in StorageClass.provisioner"},
+    {"name", &name_type, AT(DriverFields, model.name), SCHEMA_REQUIRED, NULL, "As in StorageClass.provisioner"},
     {"profile", &schema_string, AT(DriverFields, profile), 0, "none",
      "Name or path of a profile; fields of the scenario override it"},
     {"fromManifest", &schema_string, AT(DriverFields, from_manifest), 0, "none",
@@ -713,7 +713,7 @@ static const FileField driver_fields[] = {
 };
 
 static const FileField set_driver_fields[] = {
-    {"name", &schema_string, AT(DriverFields, name), 0, "the only driver", "Name of the driver"},
+    {"name", &schema_string, AT(DriverFields, model.name), 0, "the only driver", "Name of the driver"},
     RUN_TIME_DRIVER_FIELDS,
     END,
 };

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Finds the workloads among the manifests that run a driver (DP-1), and the sidecars in them. A
+ * workload belongs to the driver that its annotation names, else to the one that its images and
+ * names tell most of; the longest common name wins. A workload that no driver claims is told in a
+ * warning, because its sidecars do not run. */
 #include "driver-workloads.h"
 
 #include <string.h>
 
+#include "models/api/fields.h"
 #include "process-args.h"
 #include "scenario-private.h"
 
@@ -23,8 +28,8 @@ workload_sidecar(const json_t *container)
 static gboolean
 is_called(const json_t *container, const char *program)
 {
-    const char *image = json_string_value(json_object_get(container, "image"));
-    const char *name = json_string_value(json_object_get(container, "name"));
+    const char *image = json_path_string(container, "image");
+    const char *name = json_path_string(container, "name");
 
     return (image != NULL && strstr(image, program) != NULL) ||
            (name != NULL && strstr(name, program) != NULL);
@@ -71,7 +76,7 @@ driver_workloads_words_of(const json_t *template, const char *name)
     gsize i;
 
     json_array_foreach(json_object_get(template, "containers"), i, container) {
-        const char *image = json_string_value(json_object_get(container, "image"));
+        const char *image = json_path_string(container, "image");
         if (is_driver(container) && image != NULL)
             g_string_append_printf(words, " %s", image);
     }
@@ -103,7 +108,7 @@ workload_likeness(const json_t *template, const char *name, const char *driver)
 static const json_t *
 template_of(const ManifestInfo *info)
 {
-    const char *kind = json_string_value(json_object_get(info->json, "kind"));
+    const char *kind = json_path_string(info->json, "kind");
     const json_t *spec = json_object_get(info->json, "spec");
     static const char *const kinds[] = {"DaemonSet", "Deployment", "StatefulSet", NULL};
 
@@ -124,8 +129,7 @@ static unsigned
 claim_on(Loader *self, const ManifestInfo *info, const char *driver)
 {
     const json_t *template = template_of(info);
-    const char *name =
-        json_string_value(json_object_get(json_object_get(info->json, "metadata"), "name"));
+    const char *name = json_path_string(info->json, "metadata.name");
     const char *told = annotated(info->json) != NULL ? annotated(info->json) : annotated(template);
     gboolean is_alone = self->fields.spec.drivers.n == 1;
 
@@ -148,7 +152,7 @@ is_of_driver(Loader *self, const ManifestInfo *info, const char *driver)
     unsigned ours = claim_on(self, info, driver);
 
     for (unsigned i = 0; i < self->fields.spec.drivers.n && ours > 0; i++) {
-        const char *other = json_string_value(json_object_get(fields[i].source, "name"));
+        const char *other = json_path_string(fields[i].source, "name");
         if (other != NULL && !g_str_equal(other, driver) && claim_on(self, info, other) >= ours)
             return FALSE;
     }
@@ -175,7 +179,7 @@ read_workload(Loader *self, const ManifestInfo *info, ScenarioWorkload *workload
     gsize i;
 
     *workload = (ScenarioWorkload){
-        .kind = json_string_value(json_object_get(info->json, "kind")),
+        .kind = json_path_string(info->json, "kind"),
         .name = schema_intern(&self->reader, object_name(info->object)),
         .namespace = schema_intern(&self->reader, info->object->key->namespace),
         .labels = driver_workloads_labels_of(info),

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Builds the drivers: the fields of a driver override its profile, and the profile overrides the
+ * defaults. So the profile is read into the same struct before the driver's own fields, and a
+ * member that neither names keeps its default. Flags of sidecars add up in the same way: profile,
+ * manifest of the driver, its pods, the scenario. What remains in the struct is what a later
+ * setDriver changes. The modelled driver itself is made once for nothing, as it alone knows which
+ * options contradict each other. */
 #include <string.h>
 
 #include "driver-workloads.h"
 #include "effects.h"
+#include "models/api/fields.h"
+#include "models/api/map-json.h"
 #include "process-args.h"
 #include "release-defaults.h"
 #include "scenario-private.h"
 #include "sim/sim.h"
-
-/* Drivers: the fields of a driver override its profile, and the profile overrides the defaults. */
 
 #define ATTACHER "external-attacher"
 #define PROVISIONER "external-provisioner"
@@ -189,19 +195,10 @@ leave_out_optional(GHashTable *named, GPtrArray *absent)
 /* ---- Options ---- */
 
 static StringMap *
-string_map_from_json(SchemaReader *reader, const json_t *object)
+driver_map(SchemaReader *reader, const json_t *object)
 {
-    g_autoptr(GArray) pairs = g_array_new(FALSE, FALSE, sizeof(StringPair));
-    const char *key;
-    json_t *value;
+    StringMap *map = map_from_json(reader->strings, object);
 
-    json_object_foreach((json_t *)object, key, value) {
-        StringPair pair = {schema_intern(reader, key),
-                           schema_intern(reader, json_string_value(value))};
-        if (pair.value != NULL)
-            g_array_append_val(pairs, pair);
-    }
-    StringMap *map = string_map_new((const StringPair *)pairs->data, pairs->len);
     if (map != NULL)
         g_ptr_array_add(reader->maps, map);
     return map;
@@ -260,7 +257,7 @@ pool_map(SchemaReader *reader, const json_t *topology, const StringList *of_volu
         if (json_object_get(topology, of_volumes->items[i]) != NULL)
             json_object_set(place, of_volumes->items[i],
                             json_object_get(topology, of_volumes->items[i]));
-    return string_map_from_json(reader, json_object_size(place) > 0 ? place : topology);
+    return driver_map(reader, json_object_size(place) > 0 ? place : topology);
 }
 
 static void
@@ -286,28 +283,20 @@ set_pools(Loader *self,
     options->n_pools = fields->pools.n;
 }
 
-/* Options that can change during a run. */
+/* Options that can change during a run, but for those that the fields are read into. */
 static void
 set_run_time_options(Loader *self,
                      const DriverFields *fields,
                      const ScenarioDriver *driver,
                      CsiModelledOptions *options)
 {
-    for (CsiLatency i = 0; i < CSI_N_LATENCIES; i++)
-        options->latency[i] = fields->latency[i];
     options->errors = fields->errors.items;
     options->n_errors = fields->errors.n;
     set_limits(&self->reader, &fields->limits, options);
     set_pools(self, fields, driver, options);
-    options->attach_limit = (int)fields->attach_limit;
-    options->volume_bytes_min = fields->volume_size.min;
-    options->volume_bytes_max = fields->volume_size.max;
-    options->volume_bytes_step = fields->volume_size.step;
-    if (fields->volume_size.def != 0)
-        options->volume_bytes_default = fields->volume_size.def;
-    options->usage = fields->usage;
-    self->scenario.has_usage |= fields->usage.start_bytes > 0 || fields->usage.step_bytes > 0;
-    options->ready_at = fields->ready_at;
+    if (fields->default_bytes != 0)
+        options->volume_bytes_default = fields->default_bytes;
+    self->scenario.has_usage |= options->usage.start_bytes > 0 || options->usage.step_bytes > 0;
 }
 
 static void
@@ -343,28 +332,12 @@ string_list_of(SchemaReader *reader, char **items)
 }
 
 static void
-set_fixed_options(Loader *self, const DriverFields *fields, CsiModelledOptions *options)
+set_maps(Loader *self, const DriverFields *fields, CsiModelledOptions *options)
 {
-    memcpy(options->slowdown, fields->slowdown, sizeof options->slowdown);
-    options->name = fields->name;
-    options->vendor_version = fields->vendor_version;
-    options->topologies_per_volume = fields->topologies_per_volume;
-    options->n_files = fields->files.count;
-    options->per_file = fields->files.per_file;
-    options->per_label = fields->files.per_label;
-    options->attach_limit_reported = (int)fields->attach_limit_reported;
+    options->volume_keys = string_list_of(&self->reader, fields->volume_topology);
     options->mutable_keys = string_list_of(&self->reader, fields->mutable_keys);
-    options->volume_context = string_map_from_json(&self->reader, fields->volume_context);
-    options->publish_context = string_map_from_json(&self->reader, fields->publish_context);
-    options->lock = (CsiModelledLock)fields->lock;
-    options->lock_waits = fields->lock_waits;
-    options->needs_secrets = fields->needs_secrets;
-    options->random_ids = fields->random_ids;
-    options->adopts_unknown_volumes = fields->adopts_unknown_volumes;
-    options->checks_mounts = fields->checks_mounts;
-    options->keeps_snapshot_sources = fields->keeps_snapshot_sources;
-    options->snapshots_take_room = fields->snapshots_take_room;
-    options->aborts_with_caller = fields->aborts_with_caller;
+    options->volume_context = driver_map(&self->reader, fields->volume_context);
+    options->publish_context = driver_map(&self->reader, fields->publish_context);
 }
 
 /* The back end checks which options contradict each other. */
@@ -402,7 +375,7 @@ driver_object(const Loader *self, const char *name)
 static gboolean
 driver_attaches(Loader *self, const DriverFields *fields)
 {
-    const CsiDriverObject *object = driver_object(self, fields->name);
+    const CsiDriverObject *object = driver_object(self, fields->model.name);
     gboolean said = json_object_get(fields->source, "attachRequired") != NULL;
 
     if (object != NULL && said && object->attach_required != fields->attach_required)
@@ -420,7 +393,7 @@ driver_attaches(Loader *self, const DriverFields *fields)
 static void
 read_profile(Loader *self, DriverFields *fields)
 {
-    const char *name = json_string_value(json_object_get(fields->source, "profile"));
+    const char *name = json_path_string(fields->source, "profile");
 
     if (name == NULL || *name == '\0')
         return;
@@ -522,20 +495,20 @@ build_driver(Loader *self, DriverFields *fields, ScenarioDriver *driver)
     read_profile(self, fields);
     of_profile = fields->sidecars;
     schema_read_fields(&self->reader, scenario_driver_type.fields, source, fields, FALSE);
-    if (fields->name == NULL)
+    if (fields->model.name == NULL)
         return;
 
     gboolean attaches = driver_attaches(self, fields);
-    driver->name = (char *)fields->name;
-    csi_modelled_options_init(&driver->model);
-    set_fixed_options(self, fields, &driver->model);
+    driver->name = (char *)fields->model.name;
     loader_build_topology(self, fields, driver);
-    driver->model.volume_keys = string_list_of(&self->reader, fields->volume_topology);
+    driver->model = fields->model;
+    set_maps(self, fields, &driver->model);
     set_run_time_options(self, fields, driver, &driver->model);
     set_capabilities(fields, attaches, driver->n_topology > 0, &driver->model);
-    if (strchr(fields->name, '/') != NULL && !attaches) /* FLX-33 */
+    if (strchr(driver->name, '/') != NULL && !attaches) /* FLX-33 */
         driver->model.node_capabilities &= ~(uint32_t)CSI_NODE_STAGE_UNSTAGE_VOLUME;
-    driver->attach_limit = (int)fields->attach_limit;
+    driver->attach_limit = driver->model.attach_limit;
+    fields->model = driver->model; /* a setDriver changes it */
     loader_build_workloads(self, driver);
     driver->node_plugin = (NodePluginOptions){
         .registers_after = fields->node_plugin.registers_after,
@@ -543,7 +516,7 @@ build_driver(Loader *self, DriverFields *fields, ScenarioDriver *driver)
         .liveness_period = fields->node_plugin.liveness_period,
         .removes_taint = fields->node_plugin.removes_taint,
         .absent_on = driver->absent_on,
-        .in_process = strchr(fields->name, '/') != NULL,
+        .in_process = strchr(driver->name, '/') != NULL,
         .attaches = attaches,
         .zone_key = loader_zone_key(driver),
     };
@@ -617,12 +590,7 @@ loader_driver_hint(Loader *self, const char *name)
     for (unsigned i = 0; i < scenario->n_drivers; i++)
         if (scenario->drivers[i].name != NULL)
             g_ptr_array_add(names, scenario->drivers[i].name);
-    char *nearest = schema_nearest(name, (const char *const *)names->pdata, names->len);
-    if (nearest != NULL || names->len == 0)
-        return nearest;
-    g_ptr_array_add(names, NULL);
-    g_autofree char *all = g_strjoinv(", ", (char **)names->pdata);
-    return g_strdup_printf("known: %s", all);
+    return name_hint_or_list(name, (const char *const *)names->pdata, names->len);
 }
 
 const char *
@@ -648,7 +616,7 @@ CsiModelledOptions *
 loader_change_driver(Loader *self, const ActionFields *action, const char **driver)
 {
     const json_t *change = action->set_driver;
-    const char *name = json_string_value(json_object_get(change, "name"));
+    const char *name = json_path_string(change, "name");
     SchemaPlace place = schema_enter_member(&self->reader, action->source, "setDriver");
     CsiModelledOptions *options = NULL;
     unsigned n_faults = self->faults->len;
@@ -660,9 +628,9 @@ loader_change_driver(Loader *self, const ActionFields *action, const char **driv
         const json_t *source = fields->source;
         fields->source = change;
         schema_read_fields(&self->reader, scenario_set_driver_type.fields, change, fields, TRUE);
+        set_run_time_options(self, fields, &self->scenario.drivers[which], &fields->model);
         options = schema_alloc(&self->reader, sizeof *options);
-        *options = self->scenario.drivers[which].model;
-        set_run_time_options(self, fields, &self->scenario.drivers[which], options);
+        *options = fields->model;
         try_options(self, options, n_faults);
         fields->source = source;
     }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Faults: their targets, the types of each target, and the fields of each type. The fields say the
+ * target (component, driver or node), the target and `do` find the row, and the row says which
+ * further fields the fault takes or needs. "slow" has a row for each target. A field that the row
+ * does not take is a fault of the file, as it would have no effect. */
 
+#include "models/api/fields.h"
 #include "scenario-private.h"
-
-/* Faults: their targets, the types of each target, and the fields of each type. */
 
 #define API_SERVER "kube-apiserver"
 #define REBOOT_TAKES SIM_MINUTE
@@ -142,7 +145,7 @@ fault_unknown_component(Loader *self, const ActionFields *fields)
     for (unsigned i = 0; model_classes[i] != NULL; i++)
         g_ptr_array_add(names, (char *)model_classes[i]->process->name);
     g_autofree char *nearest =
-        schema_nearest(fields->component, (const char *const *)names->pdata, names->len);
+        name_hint(fields->component, (const char *const *)names->pdata, names->len);
     schema_fault_member(&self->reader, fields->source, "component", nearest,
                         "there is no component \"%s\" here", fields->component);
 }
@@ -190,20 +193,18 @@ faults_find_row(Loader *self, FaultTarget target)
 {
     const ActionFields *fields = self->acting;
     g_autoptr(GPtrArray) names = g_ptr_array_new();
-    g_autoptr(GString) known = g_string_new("known: ");
 
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         if (rows[i].target != target)
             continue;
         if (g_str_equal(rows[i].name, fields->what))
             return &rows[i];
-        g_string_append_printf(known, "%s%s", names->len == 0 ? "" : ", ", rows[i].name);
         g_ptr_array_add(names, (char *)rows[i].name); /* borrowed, only compared */
     }
-    g_autofree char *nearest =
-        schema_nearest(fields->what, (const char *const *)names->pdata, names->len);
-    schema_fault_member(&self->reader, fields->source, "do", nearest != NULL ? nearest : known->str,
-                        "\"%s\" does not happen to %s", fields->what, target_words[target]);
+    g_autofree char *hint =
+        name_hint_or_list(fields->what, (const char *const *)names->pdata, names->len);
+    schema_fault_member(&self->reader, fields->source, "do", hint, "\"%s\" does not happen to %s",
+                        fields->what, target_words[target]);
     return NULL;
 }
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The tables of a scenario's fields (drivers: driver-fields.c); before them the readers of values
+ * that only scenarios have. A row is name, type, place in the struct, flags, default and meaning:
+ * it reads the file, finds faults, and makes the JSON Schema and the reference. Checks of several
+ * fields stand with their struct; checks that need other parts of the scenario are in the later
+ * stages of scenario.c. */
 #include <string.h>
 
 #include "models/api/fields.h"
 #include "scenario-private.h"
-
-/* The tables of a scenario's fields (drivers: driver-fields.c); before them the readers of values
- * that only scenarios have. */
 
 /* ---- Nodes ---- */
 
@@ -175,12 +177,41 @@ workload_check(SchemaReader *reader, const json_t *value, void *target)
 
 /* ---- The whole ---- */
 
-static json_t *
-schema_json_until(const FileType *type)
+gboolean
+scenario_parse_version(const char *version, int32_t *minor)
 {
-    (void)type;
-    return json_pack("{s:s}", "type", "string");
+    const char *digits = g_str_has_prefix(version, "v") ? version + 1 : version;
+    g_auto(GStrv) parts = g_strsplit(digits, ".", 3);
+    gint64 number;
+
+    if (g_strv_length(parts) < 2 || !g_str_equal(parts[0], "1") ||
+        !g_ascii_string_to_signed(parts[1], 10, SCENARIO_MINOR_MIN, SCENARIO_MINOR_MAX, &number,
+                                  NULL))
+        return FALSE;
+    *minor = (int32_t)number;
+    return TRUE;
 }
+
+static void
+read_version_text(SchemaReader *reader, const FileType *type, const json_t *value, void *target)
+{
+    int32_t minor;
+
+    if (!schema_expect(reader, type, value, JSON_STRING))
+        return;
+    if (scenario_parse_version(json_string_value(value), &minor))
+        *(int *)target = (int)minor;
+    else
+        schema_fault(reader, SCENARIO_VERSIONS, "\"%s\" is not a version of Kubernetes known here",
+                     json_string_value(value));
+}
+
+const FileType scenario_version_type =
+    SCHEMA_TEXT("version of Kubernetes",
+                "a version",
+                read_version_text,
+                "{\"type\": \"string\", \"pattern\": \"^v?1\\\\.[0-9]+(\\\\..*)?$\"}",
+                int);
 
 /* A time, or "idle": scenario.c reads it. */
 static void
@@ -455,7 +486,7 @@ static const FileType kubernetes_type = SCHEMA_STRUCT("kubernetes", kubernetes_f
     ((SpecFields *)0)->kubernetes);
 
 static const FileType until_type =
-    SCHEMA_TYPE("duration, or idle", "a duration, or \"idle\"", read_until, schema_json_until, json_t *);
+    SCHEMA_TEXT("duration, or idle", "a duration, or \"idle\"", read_until, "{\"type\": \"string\"}", json_t *);
 
 static const FileField spec_fields[] = {
     {"description", &schema_text, AT(SpecFields, description), 0, NULL, "Purpose of the scenario"},

@@ -17,33 +17,19 @@ typedef struct {
 } TopologyFields;
 
 typedef struct {
-    int attach_required; /* -1: from the CSIDriver, else from the capabilities */
-    const char *name, *profile, *from_manifest, *vendor_version;
+    CsiModelledOptions model; /* most fields are its members; the others say what becomes of it */
+    int attach_required;      /* -1: from the CSIDriver, else from the capabilities */
+    const char *profile, *from_manifest;
     TopologyFields topology;
-    char **volume_topology;
-    SimDist *latency[CSI_N_LATENCIES];
-    CsiSlowdown slowdown[CSI_N_LATENCIES];
-    SchemaList errors; /* of CsiModelledError */
-    SchemaList limits; /* of LimitFields */
-    SchemaList pools;  /* of PoolFields */
-    struct {
-        int64_t min, max, step, def;
-    } volume_size;
-    VolumeFilling usage;
+    char **volume_topology, **mutable_keys;
+    SchemaList errors;     /* of CsiModelledError */
+    SchemaList limits;     /* of LimitFields */
+    SchemaList pools;      /* of PoolFields */
+    int64_t default_bytes; /* of a volume; 0: the model's */
     uint32_t controller_capabilities, node_capabilities, group_capabilities,
         plugin_capabilities; /* 0: the capabilities of most drivers */
-    unsigned attach_limit, attach_limit_reported, topologies_per_volume;
-    char **mutable_keys;
     const json_t *volume_context, *publish_context;
-    int lock; /* CsiModelledLock */
-    SimTime ready_at;
-    gboolean lock_waits, needs_secrets, random_ids, adopts_unknown_volumes, checks_mounts,
-        keeps_snapshot_sources, snapshots_take_room, aborts_with_caller;
     const json_t *sidecars;
-    struct {
-        int64_t count;
-        SimTime per_file, per_label;
-    } files;
     struct {
         const json_t *node_selector;
         SimDist *registers_after;
@@ -142,36 +128,13 @@ extern const FileType scenario_version_type;                     /* int: the min
 extern const FileType scenario_slos_type, scenario_expects_type; /* SchemaList: expected.c */
 
 typedef struct {
-    int64_t min, max; /* -1: not given */
-} CountFields;
-
-/* The conditions of one expectation for one kind. */
-typedef struct {
-    const char *phase, *reason, *name, *namespace, *labels, *node, *zone, *driver, *resize_status,
-        *attributes_class, *modify_status;
-    int64_t capacity; /* -1: any */
-    int ready;        /* -1: any */
-    CountFields count;
-    gboolean is_given;
-} ExpectedFields;
-
-typedef struct {
     SimTime at; /* SIM_TIME_MAX: at the end */
-    ExpectedFields pods, claims, volumes, attachments, nodes, jobs, namespaces, snapshots,
+    ScenarioExpect pods, claims, volumes, attachments, nodes, jobs, namespaces, snapshots,
         group_snapshots, events, driver_volumes;
     const json_t *source;
     YamlPosition place;
     const char *path;
 } ExpectFields;
-
-typedef struct {
-    const char *stage, *name, *namespace, *labels;
-    double quantile;
-    SimTime below; /* -1: not given */
-    const char *availability;
-    double at_least; /* -1: not given */
-    YamlPosition place;
-} SloFields;
 
 typedef struct {
     const char *description;
@@ -192,7 +155,7 @@ typedef struct {
     SchemaList drivers;  /* of DriverFields */
     SchemaList workload; /* of ActionFields */
     SchemaList faults;   /* of ActionFields */
-    SchemaList slo;      /* of SloFields */
+    SchemaList slo;      /* of ScenarioSlo */
     SchemaList expect;   /* of ExpectFields */
     GHashTable *components;
     const json_t *manifests;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The flags of processes, under their real names. A scenario keeps them as text, name by name: each
+ * run parses them into options of its own. They are parsed here once into a scratch struct, so that
+ * their faults have a place, and the checks of the process see all flags together. A release of a
+ * sidecar ("version") fills in the defaults that it had, where the user gives no flag. */
 #include "effects.h"
+#include "models/api/fields.h"
 #include "models/external-snapshotter/external-snapshotter.h"
 #include "models/snapshot-controller/snapshot-controller.h"
 #include "release-defaults.h"
 #include "scenario-private.h"
-
-/* The flags of processes, under their real names. */
 
 static void
 flags_check_gates(SchemaReader *reader, const ProcessClass *class, const char *setting)
@@ -13,18 +16,13 @@ flags_check_gates(SchemaReader *reader, const ProcessClass *class, const char *s
     g_autoptr(GPtrArray) names = g_ptr_array_new();
     g_autoptr(GError) error = NULL;
     g_autofree char *unknown = NULL;
-    g_autofree char *hint = NULL;
 
     if (process_gates_check(class, setting, &unknown, &error))
         return;
     for (const ProcessGate *gate = class->gates; gate->name != NULL; gate++)
         g_ptr_array_add(names, (char *)gate->name);
-    if (unknown != NULL)
-        hint = schema_nearest(unknown, (const char *const *)names->pdata, names->len);
-    g_ptr_array_add(names, NULL);
-    g_autofree char *all = g_strjoinv(", ", (char **)names->pdata);
-    if (hint == NULL)
-        hint = g_strdup_printf("known: %s", all);
+    g_autofree char *hint = name_hint_or_list(unknown != NULL ? unknown : "",
+                                              (const char *const *)names->pdata, names->len);
     schema_fault(reader, hint, "%s", error->message);
 }
 
@@ -80,7 +78,7 @@ fault_unknown_flag(SchemaReader *reader,
 
     for (const ProcessFlag *flag = class->flags; flag->name != NULL; flag++)
         g_ptr_array_add(names, (char *)flag->name);
-    g_autofree char *nearest = schema_nearest(name, (const char *const *)names->pdata, names->len);
+    g_autofree char *nearest = name_hint(name, (const char *const *)names->pdata, names->len);
     schema_fault_member(reader, value, name, nearest, "%s has no flag of this name here",
                         class->name);
 }
@@ -266,12 +264,10 @@ scenario_fault_process(SchemaReader *reader,
 {
     g_autofree char *names = process_class_names(scope);
     g_auto(GStrv) words = g_strsplit(names, ", ", -1);
-    g_autofree char *nearest =
-        schema_nearest(name, (const char *const *)words, g_strv_length(words));
-    g_autofree char *known = g_strdup_printf("known: %s", names);
+    g_autofree char *hint =
+        name_hint_or_list(name, (const char *const *)words, g_strv_length(words));
 
-    schema_fault_member(reader, value, name, nearest != NULL ? nearest : known,
-                        "there is no %s of this name here",
+    schema_fault_member(reader, value, name, hint, "there is no %s of this name here",
                         scope == PER_DRIVER ? "sidecar" : "component");
 }
 

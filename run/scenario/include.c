@@ -45,9 +45,9 @@ append_items(Loader *self, json_t *all, const json_t *included)
 }
 
 void
-loader_include_workload(Loader *self, const json_t *document)
+loader_include_workload(Loader *self)
 {
-    const json_t *spec = json_object_get(document, "spec");
+    const json_t *document = self->document, *spec = json_object_get(document, "spec");
     json_t *workload = json_object_get(spec, "workload"), *all;
 
     if (!json_is_array(workload))

@@ -1,24 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reads the files of a scenario, each once: by path, so that a file that several items name has one
+ * tree of values. All texts enter the hash of the run, in the order of reading. A path in a file
+ * may only lead below the scenario's folder or the program's data, without links that lead out: the
+ * scenario may be a stranger's. Only paths that the user gave, on the command line or in --set,
+ * lead anywhere. JSON is read without positions until one is needed. */
 #include <string.h>
 
+#include "models/api/fields.h"
 #include "run/files/input.h"
+#include "run/files/list.h"
 #include "run/files/packed.h"
 #include "scenario-private.h"
-
-/* Reads the files of a scenario, each once. */
 
 gboolean
 loader_is_scenario(const json_t *document)
 {
-    return g_strcmp0(json_string_value(json_object_get(document, "kind")), "Scenario") == 0;
-}
-
-static void
-report_yaml(
-    void *data, const YamlPosition *where, const char *path, const char *message, const char *hint)
-{
-    Loader *self = data;
-    file_faults_add(self->faults, where, path, message, hint);
+    return g_strcmp0(json_path_string(document, "kind"), "Scenario") == 0;
 }
 
 void
@@ -48,7 +45,6 @@ static GPtrArray *
 loader_read_text(Loader *self, const char *file, GBytes *bytes)
 {
     GPtrArray *documents = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
-    const YamlReport report = {report_yaml, self};
     gsize length;
     const char *data = g_bytes_get_data(bytes, &length), *text = data == NULL ? "" : data;
 
@@ -56,7 +52,7 @@ loader_read_text(Loader *self, const char *file, GBytes *bytes)
     loader_hash(self, text, length);
     loader_hash(self, "", 1); /* a separator */
     if (!read_unlocated(self, text, length, documents) &&
-        !yaml_read(self->positions, file, text, length, &report, documents))
+        !yaml_read(self->positions, file, text, length, self->faults, documents))
         self->is_incomplete = TRUE;
     g_hash_table_insert(self->files_read, g_strdup(file), documents);
     return documents;
@@ -155,15 +151,9 @@ static char *
 profile_hint(const Loader *self, const char *name)
 {
     g_autofree char *path = g_build_filename(self->options->data_dir, "models", "profiles", NULL);
-    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
-    g_autoptr(GDir) folder = g_dir_open(path, 0, NULL);
-    const char *file;
-
-    while (folder != NULL && (file = g_dir_read_name(folder)) != NULL)
-        if (g_str_has_suffix(file, ".yaml"))
-            g_ptr_array_add(names, g_strndup(file, strlen(file) - strlen(".yaml")));
-    g_ptr_array_sort(names, strings_compare);
-    char *nearest = schema_nearest(name, (const char *const *)names->pdata, names->len);
+    g_autoptr(GPtrArray) names = list_files(path, ".yaml", NULL);
+    char *nearest =
+        names == NULL ? NULL : name_hint(name, (const char *const *)names->pdata, names->len);
     return nearest != NULL
                ? nearest
                : g_strdup("kvolsim profiles lists them; a file's name has a / or .yaml");

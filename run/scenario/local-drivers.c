@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/api/container-life.h"
+#include "models/api/fields.h"
 #include "models/local-path/local-path.h"
 #include "models/local-volume/local-volume.h"
 #include "scenario-private.h"
@@ -24,7 +25,7 @@ check_scheduler(Loader *self, const json_t *where, GHashTable *flags)
     for (unsigned i = 0; i < G_N_ELEMENTS(schedulers); i++)
         if (g_str_equal(text, schedulers[i]))
             return;
-    g_autofree char *nearest = schema_nearest(text, schedulers, G_N_ELEMENTS(schedulers));
+    g_autofree char *nearest = name_hint(text, schedulers, G_N_ELEMENTS(schedulers));
     schema_fault_member(&self->reader, where, "sidecars",
                         nearest != NULL ? nearest : "CapacityWeighted or VolumeWeighted",
                         "%s has no scheduler \"%s\"", local_volume_controller_process.name, text);
@@ -52,7 +53,7 @@ loader_check_local_driver(Loader *self, const DriverFields *fields, const Scenar
         schema_fault_member(&self->reader, fields->source, "sidecars",
                             "for example topology: {topology.example.com/node: metadata.name}",
                             "%s needs a driver with topology: it chooses among places", names[0]);
-    if (fields->random_ids)
+    if (driver->model.random_ids)
         schema_fault_member(&self->reader, fields->source, "randomIds", NULL,
                             "%s names volumes after their claims", names[0]);
     check_scheduler(self, fields->source, g_hash_table_lookup(processes, names[0]));

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Actions of an operator on nodes: taint, cordon, uncordon. Taints have the format of kubectl
+ * taint, "key=value:Effect", with a dash at the end if they go; they are split here, so that a run
+ * compares keys and effects only. The three actions share one struct and one target: a node, a
+ * pattern, or the node of a pod. */
 #include <string.h>
 
 #include "models/api/fields.h"
 #include "scenario-private.h"
-
-/* Actions of an operator on nodes: taint, cordon, uncordon. Taints have the format of kubectl
- * taint. */
 
 #define AT(type, member) offsetof(type, member)
 #define END                                                                                        \
@@ -32,7 +33,7 @@ read_effect(SchemaReader *reader, const char *word, int *effect)
             *effect = (int)i;
             return TRUE;
         }
-    g_autofree char *nearest = schema_nearest(word, effect_names, G_N_ELEMENTS(effect_names));
+    g_autofree char *nearest = name_hint(word, effect_names, G_N_ELEMENTS(effect_names));
     schema_fault(reader, nearest != NULL ? nearest : "NoSchedule, PreferNoSchedule or NoExecute",
                  "there is no effect \"%s\"", word);
     return FALSE;
@@ -87,14 +88,6 @@ read_taint(SchemaReader *reader, const FileType *type, const json_t *value, void
     if ((colon == NULL || read_effect(reader, colon + 1, &taint.effect)) &&
         read_key(reader, word, &taint))
         *(ScenarioTaint *)target = taint;
-}
-
-static json_t *
-schema_json_taint(const FileType *type)
-{
-    (void)type;
-    return json_pack("{s:s, s:s}", "type", "string", "pattern",
-                     "^[^:=]+((=[^:]*)?:(NoSchedule|PreferNoSchedule|NoExecute)-?|-)$");
 }
 
 /* ---- The tables ---- */
@@ -155,7 +148,9 @@ uncordon_check(SchemaReader *reader, const json_t *value, void *target)
 /* clang-format off */
 
 static const FileType taint_type =
-    SCHEMA_TYPE("taint", "a taint", read_taint, schema_json_taint, ScenarioTaint, .hint = TAINT_HINT);
+    SCHEMA_TEXT("taint", "a taint", read_taint,
+    "{\"type\": \"string\", \"pattern\": \"^[^:=]+((=[^:]*)?:(NoSchedule|PreferNoSchedule|NoExecute)-?|-)$\"}", ScenarioTaint,
+    .hint = TAINT_HINT);
 static const FileType taints_type = SCHEMA_LIST(taint_type);
 
 #define WHOM \

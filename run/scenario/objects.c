@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Manifests: their files, the kinds that are ignored, and the actions that use them. Objects are
+ * collected first, of the start and of each action, then changed by --set, then parsed once: for
+ * their faults and for the checks of names. A run parses them again into its own objects, so only
+ * JSON is kept. Kinds without a model go to the API server as they are. Actions are built in order
+ * of time, as each setDriver builds on the one before. */
 #include <string.h>
 
 #include "models/api/checks/checks.h"
@@ -8,11 +13,10 @@
 #include "models/api/snapshot.h"
 #include "models/api/workload.h"
 #include "scenario-private.h"
+#include "sim/order.h"
 #include "sim/random.h"
 
 #define GENERATED_LETTERS 5 /* API-60 */
-
-/* Manifests: their files, the kinds that are ignored, and the actions that use them. */
 
 /* ---- Kinds that no model knows ---- */
 
@@ -37,19 +41,12 @@ objects_is_left_out(const char *kind, const char *version)
 
 /* ---- Collecting ---- */
 
-static const char *
-manifest_text(const json_t *manifest, const char *section, const char *key)
-{
-    const json_t *parent = section != NULL ? json_object_get(manifest, section) : manifest;
-    return json_string_value(json_object_get(parent, key));
-}
-
 /* "StatefulSet/web". Returns: (owned) */
 static char *
 manifest_path(const json_t *manifest)
 {
-    const char *kind = manifest_text(manifest, NULL, "kind");
-    const char *name = manifest_text(manifest, "metadata", "name");
+    const char *kind = json_path_string(manifest, "kind");
+    const char *name = json_path_string(manifest, "metadata.name");
 
     return g_strconcat(kind != NULL ? kind : "?", "/", name != NULL ? name : "?", NULL);
 }
@@ -172,8 +169,8 @@ static const json_t *
 with_name(Loader *self, const json_t *manifest)
 {
     static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
-    const char *prefix = manifest_text(manifest, "metadata", "generateName");
-    const char *given = manifest_text(manifest, "metadata", "name");
+    const char *prefix = json_path_string(manifest, "metadata.generateName");
+    const char *given = json_path_string(manifest, "metadata.name");
 
     if (prefix == NULL || *prefix == '\0' || (given != NULL && *given != '\0'))
         return manifest;
@@ -222,8 +219,8 @@ collect_items(Loader *self, const json_t *list, int action)
 static void
 objects_collect(Loader *self, const json_t *manifest, int action)
 {
-    const char *kind = manifest_text(manifest, NULL, "kind");
-    const char *version = manifest_text(manifest, NULL, "apiVersion");
+    const char *kind = json_path_string(manifest, "kind");
+    const char *version = json_path_string(manifest, "apiVersion");
     ObjectKind known;
 
     if (!json_is_object(manifest)) {
@@ -233,7 +230,7 @@ objects_collect(Loader *self, const json_t *manifest, int action)
     }
     if (action < 0 && kind != NULL && !g_str_has_suffix(kind, "List"))
         loader_see_times(self, manifest);
-    if (manifest_text(manifest, "metadata", "uid") == NULL) /* else a server wrote it */
+    if (json_path_string(manifest, "metadata.uid") == NULL) /* else a server wrote it */
         make_numbers_whole((json_t *)manifest);
     manifest = with_name(self, manifest);
     gboolean is_readable = kind != NULL && version != NULL;
@@ -398,12 +395,12 @@ loader_collect_file(Loader *self, const GPtrArray *documents)
 }
 
 void
-loader_collect_manifests(Loader *self, const GPtrArray *documents)
+loader_collect_manifests(Loader *self)
 {
     const ActionFields *actions = self->fields.spec.workload.items;
     SchemaJump jump;
 
-    collect_documents(self, documents, -1);
+    collect_documents(self, self->documents, -1);
     if (self->fields.spec.manifests != NULL) {
         yaml_positions_find(self->positions, self->fields.spec.manifests, &self->reader.at);
         jump = schema_go(&self->reader, &self->reader.at, "spec.manifests");
@@ -479,7 +476,7 @@ find_kind(Loader *self, const TargetFields *target, const json_t *where, Scenari
         return target->kind != NULL;
     for (unsigned i = 0; i < KIND_OTHER; i++)
         names[i] = kind_class((ObjectKind)i)->kind;
-    g_autofree char *nearest = schema_nearest(target->kind, names, KIND_OTHER);
+    g_autofree char *nearest = name_hint(target->kind, names, KIND_OTHER);
     schema_fault_member(&self->reader, where, "kind", nearest, "no model knows the kind \"%s\"",
                         target->kind);
     return FALSE;
@@ -702,7 +699,7 @@ objects_compare_times(const void *a, const void *b, void *data)
     const ActionFields *second = *(const ActionFields *const *)b;
 
     (void)data;
-    return first->at < second->at ? -1 : first->at > second->at;
+    return ORDER(first->at, second->at);
 }
 
 /* In order of time, because a later setDriver builds on an earlier one. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "effects.h"
+#include "models/api/fields.h"
 
 /* "registry.k8s.io/sig-storage/csi-provisioner:v5.2.0@sha256:..." -> "csi-provisioner" (owned) */
 static char *
@@ -38,9 +39,8 @@ const ProcessClass *
 process_of_container(const json_t *container)
 {
     const json_t *command = json_array_get(json_object_get(container, "command"), 0);
-    const char *members[] = {json_string_value(json_object_get(container, "image")),
-                             json_string_value(command),
-                             json_string_value(json_object_get(container, "name"))};
+    const char *members[] = {json_path_string(container, "image"), json_string_value(command),
+                             json_path_string(container, "name")};
     const ProcessClass *class = NULL;
 
     for (unsigned i = 0; class == NULL && i < G_N_ELEMENTS(members); i++) {

@@ -4,11 +4,11 @@
 #include "fields.h"
 #include "models/api/field.h"
 
-/* Loading a scenario, by file: loader.c reads files into documents; scenario.c goes through the
- * steps; fields.c, driver-fields.c, nodes.c and flags.c have the tables of fields; driver.c builds
- * the drivers from fields and profiles; faults.c builds the faults; objects.c reads the manifests;
- * check*.c checks that names refer to something; set.c applies --set; start.c finds the time of t =
- * 0; warnings.c gathers warnings. */
+/* Loading a scenario, by file: scenario.c goes through the stages; loader.c reads files into
+ * documents; set.c applies --set; fields.c, driver-fields.c, nodes.c, flags.c and expected.c have
+ * the tables of fields; objects.c reads the manifests and builds actions; driver.c builds the
+ * drivers from fields and profiles, faults.c the faults; check*.c checks that names refer to
+ * something; start.c finds the time of t = 0; warnings.c gathers warnings. */
 
 /* A manifest and the data for its checks. */
 typedef struct {
@@ -36,7 +36,9 @@ typedef struct {
     GChecksum
         *checksum; /* of everything that a run depends on; NULL: the scenario is only checked */
     GPtrArray *faults;
-    GPtrArray *warnings; /* see warnings.c */
+    GPtrArray *warnings;        /* see warnings.c */
+    const GPtrArray *documents; /* of the scenario's own file */
+    const json_t *document;     /* the Scenario among them; NULL: there is none */
     ScenarioFields fields;
     GArray *manifests; /* of ManifestInfo */
     Objects *objects;  /* for the checks */
@@ -57,6 +59,9 @@ GPtrArray *loader_read_path(Loader *self, const char *path);
 GPtrArray *loader_read_file(Loader *self, const char *name);
 /* A profile's only document. Returns: (borrowed): NULL after a fault */
 const json_t *loader_read_profile(Loader *self, const char *name);
+
+/* expected.c */
+void loader_build_expects(Loader *self);
 
 /* driver.c */
 void loader_build_drivers(Loader *self);
@@ -128,7 +133,7 @@ gboolean loader_knows_kind_effect(const char *kind);
 /* Looks for the newest time stamp in an object of the start. */
 void loader_see_times(Loader *self, const json_t *manifest);
 /* The time of t = 0: from spec.start, else the newest time stamp seen, else the calendar's 0. */
-void loader_read_start(Loader *self, const json_t *document);
+void loader_read_start(Loader *self);
 
 /* objects.c */
 /* Reports what an API server refuses in an object, which replaces @old (nullable). An object with a
@@ -136,12 +141,12 @@ void loader_read_start(Loader *self, const json_t *document);
 void loader_check_manifest(ApiParser *parser, const json_t *manifest, const json_t *old);
 /* Collects the manifests of a file without a scenario, to check them. */
 void loader_collect_file(Loader *self, const GPtrArray *documents);
-void loader_collect_manifests(Loader *self, const GPtrArray *documents);
+void loader_collect_manifests(Loader *self);
 void loader_build_actions(Loader *self);
 
 /* include.c: puts the items of files that spec.workload names into the document, before it is read.
  */
-void loader_include_workload(Loader *self, const json_t *document);
+void loader_include_workload(Loader *self);
 
 /* check.c */
 void loader_check_references(Loader *self);

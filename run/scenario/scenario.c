@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A scenario is loaded in stages: load_file() reads the file and applies --set, load_stages[] are
+ * the rest, each a function of the loader. read_fields() takes the whole document through the
+ * tables of fields once; later stages build on its structs and never look for a field again, but
+ * for profiles, which a driver's own fields override. No stage stops at a fault: the user gets all
+ * of them, and sort_faults() brings them into the order of the files. A stage may use what earlier
+ * ones have built: drivers need the CSINodes among the manifests, actions the drivers, the checks
+ * everything. JSON without positions is read first, as five times faster, and again with positions
+ * only for a fault or a warning. */
 #include <string.h>
 
+#include "models/api/fields.h"
 #include "scenario-private.h"
+#include "sim/order.h"
 
 #define API_VERSION "kvolsim.io/v1"
 #define DEFAULT_TIMING "timing-1.32"
@@ -19,13 +29,9 @@ fault_compare(const void *a, const void *b, void *data)
     const SortedFault *first = a, *second = b;
 
     (void)data;
-    if (first->file != second->file)
-        return first->file < second->file ? -1 : 1;
-    if (first->fault->line != second->fault->line)
-        return first->fault->line < second->fault->line ? -1 : 1;
-    return first->fault->column < second->fault->column
-               ? -1
-               : first->fault->column > second->fault->column;
+    return ORDER(first->file, second->file)
+           ?: ORDER(first->fault->line, second->fault->line)
+           ?: ORDER(first->fault->column, second->fault->column);
 }
 
 /* Sorts by file: the scenario's own file first, others in the order of reading. */
@@ -73,45 +79,6 @@ find_scenario(Loader *self, const GPtrArray *documents)
     return found;
 }
 
-gboolean
-scenario_parse_version(const char *version, int32_t *minor)
-{
-    const char *digits = g_str_has_prefix(version, "v") ? version + 1 : version;
-    g_auto(GStrv) parts = g_strsplit(digits, ".", 3);
-    gint64 number;
-
-    if (g_strv_length(parts) < 2 || !g_str_equal(parts[0], "1") ||
-        !g_ascii_string_to_signed(parts[1], 10, SCENARIO_MINOR_MIN, SCENARIO_MINOR_MAX, &number,
-                                  NULL))
-        return FALSE;
-    *minor = (int32_t)number;
-    return TRUE;
-}
-
-static void
-read_version_text(SchemaReader *reader, const FileType *type, const json_t *value, void *target)
-{
-    int32_t minor;
-
-    if (!schema_expect(reader, type, value, JSON_STRING))
-        return;
-    if (scenario_parse_version(json_string_value(value), &minor))
-        *(int *)target = (int)minor;
-    else
-        schema_fault(reader, SCENARIO_VERSIONS, "\"%s\" is not a version of Kubernetes known here",
-                     json_string_value(value));
-}
-
-static json_t *
-schema_json_version(const FileType *type)
-{
-    (void)type;
-    return json_pack("{s:s, s:s}", "type", "string", "pattern", "^v?1\\.[0-9]+(\\..*)?$");
-}
-
-const FileType scenario_version_type =
-    SCHEMA_TYPE("version of Kubernetes", "a version", read_version_text, schema_json_version, int);
-
 static void
 read_version(Loader *self, const json_t *spec)
 {
@@ -142,7 +109,7 @@ check_gate(Loader *self, const json_t *gates, const char *gate, gboolean value)
         for (unsigned i = 0; hint == NULL && feature_gate_at(i) != NULL; i++)
             g_ptr_array_add(names, (void *)feature_gate_at(i)->name);
         if (hint == NULL)
-            hint = schema_nearest(gate, (const char *const *)names->pdata, names->len);
+            hint = name_hint(gate, (const char *const *)names->pdata, names->len);
         schema_fault_member(&self->reader, gates, gate,
                             hint == NULL ? "see docs/rules/feature-gates.md" : hint, "%s", fault);
     } else if (release_ignores_gate(minor, gate, value)) {
@@ -234,31 +201,19 @@ copy_nodes(Loader *self)
 }
 
 static void
-copy_slos(Loader *self)
+read_fields(Loader *self)
 {
-    const SchemaList *list = &self->fields.spec.slo;
-    const SloFields *fields = list->items;
-
-    self->scenario.slos = schema_alloc(&self->reader, list->n * sizeof(ScenarioSlo));
-    self->scenario.n_slos = list->n;
-    for (unsigned i = 0; i < list->n; i++)
-        self->scenario.slos[i] = (ScenarioSlo){
-            .stage = (char *)fields[i].stage,
-            .quantile = fields[i].quantile,
-            .below = fields[i].below,
-            .name = (char *)fields[i].name,
-            .namespace = (char *)fields[i].namespace,
-            .labels = (char *)fields[i].labels,
-            .availability = (char *)fields[i].availability,
-            .at_least = fields[i].at_least,
-        };
+    if (self->options->keeps_document)
+        self->scenario.document = json_deep_copy(self->document);
+    yaml_positions_find(self->positions, self->document, &self->reader.at);
+    schema_read(&self->reader, &scenario_file_type, self->document, &self->fields);
 }
 
 static void
-copy_spec(Loader *self, const json_t *document)
+build_spec(Loader *self)
 {
     const ScenarioFields *fields = &self->fields;
-    const json_t *spec = json_object_get(document, "spec");
+    const json_t *document = self->document, *spec = json_object_get(document, "spec");
     Scenario *scenario = &self->scenario;
 
     if (fields->api_version != NULL && !g_str_equal(fields->api_version, API_VERSION))
@@ -278,123 +233,10 @@ copy_spec(Loader *self, const json_t *document)
     read_until(self);
     read_timing(self, spec);
     copy_nodes(self);
-    copy_slos(self);
+    self->scenario.slos = self->fields.spec.slo.items;
+    self->scenario.n_slos = self->fields.spec.slo.n;
     loader_check_local_components(self, spec);
     schema_leave(&self->reader, place);
-}
-
-/* ---- Expectations ---- */
-
-typedef struct {
-    const char *name;
-    ObjectKind kind;
-    gsize offset; /* in ExpectFields */
-} ExpectedKind;
-
-static const ExpectedKind expected_kinds[] = {
-    {"pods",           KIND_POD,             offsetof(ExpectFields, pods)           },
-    {"claims",         KIND_CLAIM,           offsetof(ExpectFields, claims)         },
-    {"volumes",        KIND_VOLUME,          offsetof(ExpectFields, volumes)        },
-    {"attachments",    KIND_ATTACHMENT,      offsetof(ExpectFields, attachments)    },
-    {"nodes",          KIND_NODE,            offsetof(ExpectFields, nodes)          },
-    {"jobs",           KIND_JOB,             offsetof(ExpectFields, jobs)           },
-    {"namespaces",     KIND_NAMESPACE,       offsetof(ExpectFields, namespaces)     },
-    {"snapshots",      KIND_VOLUME_SNAPSHOT, offsetof(ExpectFields, snapshots)      },
-    {"groupSnapshots", KIND_GROUP_SNAPSHOT,  offsetof(ExpectFields, group_snapshots)},
-    {"events",         N_KINDS,              offsetof(ExpectFields, events)         },
-    {"driverVolumes",  KIND_VOLUME,          offsetof(ExpectFields, driver_volumes) },
-};
-
-static const char *
-expected_driver(Loader *self, const ExpectFields *fields, const ExpectedFields *expected)
-{
-    const json_t *where = json_object_get(fields->source, "driverVolumes");
-
-    SchemaPlace place = schema_enter_member(&self->reader, fields->source, "driverVolumes");
-    const char *driver = loader_driver_named(self, expected->driver, where, "driver");
-
-    schema_leave(&self->reader, place);
-    return driver;
-}
-
-/* "pods: {phase: Pending, count: 2}". Returns: (owned) */
-static char *
-expected_words(const char *kind, const json_t *value)
-{
-    GString *words = g_string_new(kind);
-    const char *key, *separator = ": {";
-    json_t *member;
-
-    json_object_foreach((json_t *)value, key, member) {
-        char *text = json_is_string(member) ? NULL : json_dumps(member, JSON_ENCODE_ANY);
-        g_string_append_printf(words, "%s%s: %s", separator, key,
-                               text != NULL ? text : json_string_value(member));
-        free(text);
-        separator = ", ";
-    }
-    g_string_append(words, "}");
-    return g_string_free(words, FALSE);
-}
-
-static void
-add_expect(Loader *self, GArray *expects, const ExpectFields *fields, const ExpectedKind *kind)
-{
-    const ExpectedFields *expected = (const void *)((const char *)fields + kind->offset);
-    const json_t *value = json_object_get(fields->source, kind->name);
-    g_autofree char *words = expected_words(kind->name, value);
-    ScenarioExpect expect = {
-        .at = fields->at,
-        .kind = kind->kind,
-        .phase = (char *)expected->phase,
-        .reason = (char *)expected->reason,
-        .name = (char *)expected->name,
-        .namespace = (char *)expected->namespace,
-        .labels = (char *)expected->labels,
-        .on_node = (char *)expected->node,
-        .in_zone = (char *)expected->zone,
-        .ready = expected->ready,
-        .resize_status = (char *)expected->resize_status,
-        .attributes_class = (char *)expected->attributes_class,
-        .modify_status = (char *)expected->modify_status,
-        .capacity_bytes = expected->capacity,
-        .count_min = expected->count.min,
-        .count_max = expected->count.max,
-        .text = (char *)schema_intern(&self->reader, words),
-    };
-
-    expect.of_events = kind->kind == N_KINDS;
-    if (g_str_equal(kind->name, "driverVolumes"))
-        expect.driver = (char *)expected_driver(self, fields, expected);
-    g_array_append_val(expects, expect);
-}
-
-static void
-build_expects(Loader *self)
-{
-    const SchemaList *list = &self->fields.spec.expect;
-    const ExpectFields *fields = list->items;
-    g_autoptr(GArray) expects = g_array_new(FALSE, FALSE, sizeof(ScenarioExpect));
-
-    for (unsigned i = 0; i < list->n; i++) {
-        if (fields[i].source == NULL)
-            continue;
-        SchemaJump jump = schema_go(&self->reader, &fields[i].place, fields[i].path);
-        for (unsigned k = 0; k < G_N_ELEMENTS(expected_kinds); k++) {
-            const ExpectedFields *expected =
-                (const void *)((const char *)&fields[i] + expected_kinds[k].offset);
-            if (expected->is_given)
-                add_expect(self, expects, &fields[i], &expected_kinds[k]);
-        }
-        if (fields[i].at != SIM_TIME_MAX && fields[i].at > self->scenario.until &&
-            self->fields.spec.recorded_from == UINT_MAX)
-            schema_fault_member(&self->reader, fields[i].source, "at", NULL,
-                                "is after the end of the run");
-        schema_come_back(&self->reader, jump);
-    }
-    self->scenario.n_expects = expects->len;
-    self->scenario.expects = schema_alloc(&self->reader, expects->len * sizeof(ScenarioExpect));
-    if (expects->len > 0)
-        memcpy(self->scenario.expects, expects->data, expects->len * sizeof(ScenarioExpect));
 }
 
 /* ---- Loading ---- */
@@ -465,23 +307,24 @@ loader_new(const char *file, const ScenarioOptions *options, GHashTable *texts, 
 }
 
 static void
-load_scenario(Loader *self, const json_t *document, const GPtrArray *documents)
+check_references(Loader *self)
 {
-    loader_include_workload(self, document);
-    if (self->options->keeps_document)
-        self->scenario.document = json_deep_copy(document);
-    yaml_positions_find(self->positions, document, &self->reader.at);
-    schema_read(&self->reader, &scenario_file_type, document, &self->fields);
-    copy_spec(self, document);
-    loader_collect_manifests(self, documents);
-    loader_read_start(self, document);
-    loader_build_drivers(self);
-    loader_build_actions(self);
-    build_expects(self);
     if (!self->is_incomplete && !self->options->by_hand &&
         self->fields.spec.recorded_from == UINT_MAX)
         loader_check_references(self);
 }
+
+static void (*const load_stages[])(Loader *self) = {
+    loader_include_workload,  /* files of items take their places in spec.workload */
+    read_fields,              /* the document becomes structs */
+    build_spec,               /* release, gates, timing, nodes, slos */
+    loader_collect_manifests, /* objects of the start and of each action, parsed for the checks */
+    loader_read_start,        /* the time stamp of t = 0 */
+    loader_build_drivers,
+    loader_build_actions, /* workload and faults */
+    loader_build_expects,
+    check_references, /* each name refers to something */
+};
 
 static gboolean
 has_manifest(const GPtrArray *documents)
@@ -496,8 +339,8 @@ static gboolean
 is_same_object(const json_t *a, const json_t *b)
 {
     const json_t *a_data = json_object_get(a, "metadata"), *b_data = json_object_get(b, "metadata");
-    const char *a_space = json_string_value(json_object_get(a_data, "namespace")),
-               *b_space = json_string_value(json_object_get(b_data, "namespace"));
+    const char *a_space = json_path_string(a_data, "namespace"),
+               *b_space = json_path_string(b_data, "namespace");
 
     return json_equal(json_object_get(a, "kind"), json_object_get(b, "kind")) &&
            json_equal(json_object_get(a_data, "name"), json_object_get(b_data, "name")) &&
@@ -542,9 +385,10 @@ load_file(Loader *self, const char *file, gboolean may_be_manifests)
         loader_check_duplicates(self);
         return;
     }
-    const json_t *document = find_scenario(self, documents);
-    if (document != NULL)
-        load_scenario(self, document, documents);
+    self->documents = documents;
+    self->document = find_scenario(self, documents);
+    for (unsigned i = 0; i < G_N_ELEMENTS(load_stages) && self->document != NULL; i++)
+        load_stages[i](self);
 }
 
 static Loader *
@@ -577,7 +421,7 @@ scenario_scenario_load(const char *file,
     g_autoptr(GHashTable) texts =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_bytes_unref);
 
-    *faults = g_ptr_array_new_with_free_func((GDestroyNotify)file_fault_free);
+    *faults = file_faults_new();
     Loader *self = load_once(file, options, is_check, FALSE, texts, *faults);
     if (self->lacks_places &&
         ((*faults)->len > 0 || self->warnings->len > 0 || self->scenario.ignored->len > 0)) {

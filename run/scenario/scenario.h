@@ -250,6 +250,10 @@ typedef struct {
     double at_least;   /* 0..1 */
 } ScenarioSlo;
 
+typedef struct {
+    int64_t min, max;
+} ScenarioCount;
+
 /* expect: how many objects meet conditions at some time. */
 typedef struct {
     SimTime at;      /* SIM_TIME_MAX: at the end */
@@ -264,7 +268,7 @@ typedef struct {
     /* Of the status of claims; NULL: any, "none": not set. */
     char *resize_status, *attributes_class, *modify_status;
     int64_t capacity_bytes; /* of claims (status) and volumes; -1: any */
-    int64_t count_min, count_max;
+    ScenarioCount count;
     char *driver;       /* counts volumes in this driver's back end; NULL: objects */
     gboolean of_events; /* counts Events with this @reason, of objects with this @name */
     char *text;         /* in the file's words, for messages */

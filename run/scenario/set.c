@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* --set path=value: "spec.nodes[0].count=10" in the scenario, "StatefulSet/web.spec.replicas=5" in
+ * a manifest. Values are YAML. The document is changed before it is read, so a --set has the same
+ * checks as the file, and a fault of its value names the option as its file. Values that aliases
+ * share are copied along the path, so that only one place changes. */
 #include <string.h>
 
 #include "scenario-private.h"
-
-/* --set path=value: "spec.nodes[0].count=10" in the scenario, "StatefulSet/web.spec.replicas=5" in
- * a manifest. Values are YAML. Values that aliases share are copied along the path, so that only
- * one place changes. */
+#include "sim/strings.h"
 
 typedef struct {
     Loader *loader;
@@ -18,23 +19,9 @@ static void set_fault(const ScenarioSet *self, const char *path, const char *for
 static void
 set_fault(const ScenarioSet *self, const char *path, const char *format, ...)
 {
-    va_list arguments;
-
-    va_start(arguments, format);
-    g_autofree char *message = g_strdup_vprintf(format, arguments);
-    va_end(arguments);
+    FORMATTED(message, format);
     file_faults_add(self->loader->faults, &self->at, path, message,
                     "as in --set spec.nodes[0].count=10");
-}
-
-static void
-report_value(
-    void *data, const YamlPosition *where, const char *path, const char *message, const char *hint)
-{
-    const ScenarioSet *self = data;
-
-    (void)where, (void)path;
-    file_faults_add(self->loader->faults, &self->at, "", message, hint);
 }
 
 /* Returns: (owned): NULL after a fault; its positions are "--set" */
@@ -42,10 +29,9 @@ static json_t *
 set_value(ScenarioSet *self, const char *text)
 {
     g_autoptr(GPtrArray) documents = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
-    const YamlReport report = {report_value, self};
 
-    if (!yaml_read_words(self->loader->positions, self->at.file, text, strlen(text), &report,
-                         documents))
+    if (!yaml_read_words(self->loader->positions, self->at.file, text, strlen(text),
+                         self->loader->faults, documents))
         return NULL;
     if (documents->len > 1) {
         set_fault(self, "", "the value must be one YAML value");
@@ -212,8 +198,7 @@ loader_apply_sets(Loader *self, GPtrArray *documents)
             continue;
         }
         for (unsigned k = 0; k < documents->len; k++)
-            if (g_strcmp0(json_string_value(json_object_get(documents->pdata[k], "kind")),
-                          "Scenario") == 0)
+            if (loader_is_scenario(documents->pdata[k]))
                 scenario = documents->pdata[k];
         if (!is_of_object(set.text, equals) && scenario != NULL)
             apply(&set, scenario, set.text, equals);

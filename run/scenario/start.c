@@ -61,14 +61,14 @@ loader_see_times(Loader *self, const json_t *manifest)
 }
 
 void
-loader_read_start(Loader *self, const json_t *document)
+loader_read_start(Loader *self)
 {
     const char *text = self->fields.spec.start;
-    SchemaPlace place = schema_enter_member(&self->reader, document, "spec");
+    SchemaPlace place = schema_enter_member(&self->reader, self->document, "spec");
 
     self->scenario.start = self->newest == TIME_UNSET ? 0 : self->newest;
     if (text != NULL && !api_time_parse(text, &self->scenario.start))
-        schema_fault_member(&self->reader, json_object_get(document, "spec"), "start",
+        schema_fault_member(&self->reader, json_object_get(self->document, "spec"), "start",
                             "write it as in \"2026-01-01T00:00:00Z\"",
                             "must be a time as in RFC 3339");
     schema_leave(&self->reader, place);

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The topology of drivers: its keys, where nodes have their values, and what the CSINodes of a
+ * cluster's dump say about it. A field of the scenario is stronger than the CSINodes of the
+ * manifests; these are stronger than the profile. A node without a label of a key has the value of
+ * another label, by default its zone. A key that no node has a value for is a fault: no volume
+ * could be placed. */
 #include <string.h>
 
 #include "models/api/fields.h"
 #include "scenario-private.h"
-
-/* The topology of drivers: its keys, where nodes have their values, and what the CSINodes of a
- * cluster's dump say about it.
- *
- * A field of the scenario is stronger than the CSINodes of the manifests; these are stronger than
- * the profile. */
 
 /* ---- Reading ---- */
 
@@ -93,7 +92,7 @@ schema_json_topology(const FileType *type)
     (void)type;
     return json_pack("{s:[o, {s:s, s:o}, o, {s:s}]}", "anyOf", json_pack("{s:s}", "type", "string"),
                      "type", "array", "items", json_pack("{s:s}", "type", "string"),
-                     schema_string_map.schema(&schema_string_map), "type", "boolean");
+                     schema_json(&schema_string_map), "type", "boolean");
 }
 
 /* clang-format off */
@@ -246,11 +245,11 @@ take_limit(Loader *self, const ScenarioDriver *driver, DriverFields *fields)
             object == NULL ? NULL : g_hash_table_lookup(driver->node_infos, object_name(object));
         if (info == NULL)
             continue;
-        unsigned limit = (unsigned)MAX(info->limit, 0); /* -1: none */
-        if (fields->attach_limit_reported > 0)
-            fields->attach_limit_reported = limit;
+        int limit = MAX(info->limit, 0); /* -1: none */
+        if (fields->model.attach_limit_reported > 0)
+            fields->model.attach_limit_reported = limit;
         else
-            fields->attach_limit = limit;
+            fields->model.attach_limit = limit;
         return;
     }
 }

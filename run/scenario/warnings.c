@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "scenario-private.h"
+#include "sim/strings.h"
 
 /* What a run will do otherwise than a cluster, though the files are sound. A dump has the same
  * cause in hundreds of objects: they make one warning. */
@@ -33,11 +34,7 @@ loader_warn(Loader *self,
             const char *format,
             ...)
 {
-    va_list arguments;
-
-    va_start(arguments, format);
-    g_autofree char *message = g_strdup_vprintf(format, arguments);
-    va_end(arguments);
+    FORMATTED(message, format);
     g_autofree char *cause =
         hint == NULL ? g_strdup(message) : g_strdup_printf("%s (%s)", message, hint);
     for (unsigned i = 0; i < self->warnings->len; i++) {

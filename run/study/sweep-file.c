@@ -5,6 +5,7 @@
  * its values. */
 #include <string.h>
 
+#include "models/api/fields.h"
 #include "run/files/input.h"
 #include "run/files/packed.h"
 #include "sweep-private.h"
@@ -74,18 +75,9 @@ static const char *const value_words[] = {
     NULL,
 };
 
-static void
-read_word(SchemaReader *reader, const FileType *type, const json_t *value, void *target)
-{
-    int index = -1;
-
-    schema_read_enum(reader, type, value, &index);
-    if (index >= 0)
-        *(const char **)target = type->words[index];
-}
-static const FileType stage_type = SCHEMA_TYPE("word", "a stage", read_word, schema_json_enum, char *,
+static const FileType stage_type = SCHEMA_TYPE("word", "a stage", schema_read_word, schema_json_enum, char *,
     .words = stage_words);
-static const FileType value_type = SCHEMA_TYPE("word", "a value", read_word, schema_json_enum, char *,
+static const FileType value_type = SCHEMA_TYPE("word", "a value", schema_read_word, schema_json_enum, char *,
     .words = value_words);
 
 static void parameter_check(SchemaReader *reader, const json_t *value, void *target);
@@ -290,7 +282,7 @@ read_replications(SchemaReader *reader, const FileType *type, const json_t *valu
 static json_t *
 json_replications(const FileType *type)
 {
-    return json_pack("{s:[o, o]}", "anyOf", schema_count.schema(&schema_count),
+    return json_pack("{s:[o, o]}", "anyOf", schema_json(&schema_count),
                      schema_json_struct(type->item));
 }
 
@@ -708,23 +700,15 @@ build(SweepFile *self, const char *data_dir, const json_t *document, const Sweep
 
 /* ---- Loading ---- */
 
-static void
-report_yaml(
-    void *data, const YamlPosition *where, const char *path, const char *message, const char *hint)
-{
-    file_faults_add(data, where, path, message, hint);
-}
-
 static gboolean
 read_documents(SweepFile *self, const char *file, GPtrArray *faults)
 {
     g_autofree char *text = NULL;
     g_autoptr(GError) error = NULL;
-    const YamlReport report = {report_yaml, faults};
     gsize length;
 
     if (packed_get_contents(file, &text, &length, &error))
-        return yaml_read(self->positions, self->sweep.file, text, length, &report, self->documents);
+        return yaml_read(self->positions, self->sweep.file, text, length, faults, self->documents);
     const char *why = strstr(error->message, ": ");
     schema_fault(&self->reader, NULL, "cannot be read: %s", why != NULL ? why + 2 : error->message);
     return FALSE;
@@ -740,7 +724,7 @@ sweep_file_load(SweepFile *self, const char *file, const char *data_dir, GPtrArr
     if (!read_documents(self, file, faults))
         return;
     const json_t *document = self->documents->len > 0 ? self->documents->pdata[0] : NULL;
-    const char *kind = json_string_value(json_object_get(document, "kind"));
+    const char *kind = json_path_string(document, "kind");
     if (self->documents->len != 1 || g_strcmp0(kind, "Sweep") != 0) {
         gboolean is_scenario = g_strcmp0(kind, "Scenario") == 0;
         schema_fault(&self->reader,
@@ -755,19 +739,11 @@ sweep_file_load(SweepFile *self, const char *file, const char *data_dir, GPtrArr
         build(self, data_dir, document, &fields);
 }
 
-static void
-ignore_fault(
-    void *data, const YamlPosition *where, const char *path, const char *message, const char *hint)
-{
-    (void)data, (void)where, (void)path, (void)message, (void)hint;
-}
-
 gboolean
 sweep_is_in_file(const char *file)
 {
     g_autoptr(YamlPositions) positions = yaml_positions_new();
     g_autoptr(GPtrArray) documents = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
-    const YamlReport report = {ignore_fault, NULL};
     g_autofree char *text = NULL;
     gboolean is_found = FALSE;
     gsize length;
@@ -775,10 +751,9 @@ sweep_is_in_file(const char *file)
     if (!packed_get_contents(file, &text, &length, NULL) ||
         memmem(text, length, "Sweep", 5) == NULL)
         return FALSE; /* a dump need not be read twice */
-    yaml_read(positions, file, text, length, &report, documents);
+    yaml_read(positions, file, text, length, NULL, documents);
     for (unsigned i = 0; i < documents->len; i++)
-        is_found |= g_strcmp0(json_string_value(json_object_get(documents->pdata[i], "kind")),
-                              "Sweep") == 0;
+        is_found |= g_strcmp0(json_path_string(documents->pdata[i], "kind"), "Sweep") == 0;
     return is_found;
 }
 
@@ -787,7 +762,7 @@ sweep_load(const char *file, const char *data_dir, GPtrArray **faults)
 {
     SweepFile *self = sweep_file_new();
 
-    *faults = g_ptr_array_new_with_free_func((GDestroyNotify)file_fault_free);
+    *faults = file_faults_new();
     self->places = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, setting_place_free);
     schema_reader_init(&self->reader, self->positions, *faults);
     sweep_file_load(self, file, data_dir, *faults);

@@ -4,6 +4,7 @@
  * their beginning. A value that a run does not have (no pod arrived) is missing and not 0. */
 
 #include "run/results/availability.h"
+#include "sim/order.h"
 #include "sweep.h"
 
 static const struct {
@@ -172,9 +173,7 @@ passage_compare(const void *a, const void *b)
 {
     const SweepMeasurePassage *one = a, *other = b;
 
-    if (one->from != other->from)
-        return one->from < other->from ? -1 : 1;
-    return one->number < other->number ? -1 : one->number > other->number;
+    return ORDER(one->from, other->from) ?: ORDER(one->number, other->number);
 }
 
 /* Passages that began after the warm-up, by their beginning. Returns: (owned): of Passage */

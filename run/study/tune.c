@@ -247,7 +247,7 @@ fault_error(const GPtrArray *faults)
 static SweepEnd
 make_trials(Tune *self, const GPtrArray *trials, GError **error)
 {
-    g_autoptr(GPtrArray) faults = g_ptr_array_new_with_free_func((GDestroyNotify)file_fault_free);
+    g_autoptr(GPtrArray) faults = file_faults_new();
     g_autoptr(Sweep) sweep = sweep_of(self, trials);
 
     if (!sweep_finish(sweep, self->options->data_dir, faults)) {

@@ -10,6 +10,7 @@
 #include "run/files/rows.h"
 #include "run/results/results.h"
 #include "run/study/study-test.h"
+#include "sim/order.h"
 
 #define MEASURED 0
 #define ARRIVED 1
@@ -164,11 +165,7 @@ whatif_compare_rows(const void *a, const void *b)
 {
     const WhatifRow *one = a, *other = b;
 
-    if (one->has_effect != other->has_effect)
-        return one->has_effect ? -1 : 1;
-    if (one->most != other->most)
-        return one->most > other->most ? -1 : 1;
-    return 0;
+    return ORDER(other->has_effect, one->has_effect) ?: ORDER(other->most, one->most);
 }
 
 GArray *

@@ -31,33 +31,17 @@ struct Lesson {
 
 /* ---- Reading ---- */
 
-typedef struct {
-    GString *faults;
-} LessonReading;
-
-static void
-report_yaml(
-    void *data, const YamlPosition *where, const char *path, const char *message, const char *hint)
-{
-    LessonReading *self = data;
-
-    g_string_append_printf(self->faults, "%s%s:%u: %s%s%s%s", self->faults->len > 0 ? "\n" : "",
-                           where->file, where->line, path, *path != '\0' ? ": " : "", message,
-                           hint != NULL ? hint : "");
-}
-
 /* @file: faults name it. Returns: (owned): of json_t; NULL with @error */
 static GPtrArray *
 read_documents(const char *file, const char *text, gsize length, GError **error)
 {
     g_autoptr(GPtrArray) documents = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
     g_autoptr(YamlPositions) positions = yaml_positions_new();
-    g_autoptr(GString) faults = g_string_new(NULL);
-    LessonReading reading = {faults};
-    const YamlReport report = {report_yaml, &reading};
+    g_autoptr(GPtrArray) faults = file_faults_new();
 
-    if (!yaml_read(positions, file, text, length, &report, documents)) {
-        g_set_error_literal(error, LESSON_ERROR, 0, faults->str);
+    if (!yaml_read(positions, file, text, length, faults, documents)) {
+        g_autofree char *all = file_faults_text(faults, G_MAXUINT);
+        g_set_error_literal(error, LESSON_ERROR, 0, all);
         return NULL;
     }
     return g_steal_pointer(&documents);
@@ -257,15 +241,11 @@ static Scenario *
 teach_lesson_load(const char *file, const ScenarioOptions *options, GError **error)
 {
     g_autoptr(GPtrArray) faults = NULL;
-    g_autoptr(GString) text = g_string_new(NULL);
     Scenario *scenario = scenario_load(file, options, &faults);
+    g_autofree char *text = file_faults_text(faults, G_MAXUINT);
 
-    for (unsigned i = 0; i < faults->len; i++) {
-        g_autofree char *line = file_fault_text(faults->pdata[i]);
-        g_string_append_printf(text, "%s%s", i > 0 ? "\n" : "", line);
-    }
     if (scenario == NULL)
-        g_set_error_literal(error, LESSON_ERROR, 0, text->str);
+        g_set_error_literal(error, LESSON_ERROR, 0, text);
     return scenario;
 }
 

@@ -14,6 +14,7 @@
 #include "models/csi/flex-call.h"
 #include "models/plan/plan.h"
 #include "run/results/snapshot.h"
+#include "sim/strings.h"
 
 static void
 narrator_add_entry(Narrator *self, Entry entry)

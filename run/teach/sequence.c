@@ -9,6 +9,7 @@
 
 #include "narrator-private.h"
 #include "run/results/attribution.h"
+#include "sim/order.h"
 
 #define USER 0
 #define API 1
@@ -286,9 +287,7 @@ compare_messages(const void *a, const void *b)
 {
     const Message *one = a, *other = b;
 
-    if (one->at != other->at)
-        return one->at < other->at ? -1 : 1;
-    return one->order < other->order ? -1 : one->order > other->order;
+    return ORDER(one->at, other->at) ?: ORDER(one->order, other->order);
 }
 
 static void

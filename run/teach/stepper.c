@@ -11,6 +11,7 @@
 #include "run/kubectl/kubectl.h"
 #include "run/results/attribution.h"
 #include "run/results/snapshot.h"
+#include "sim/strings.h"
 #include "stepper-private.h"
 
 /* The most lines of a long list. */

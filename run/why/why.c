@@ -10,6 +10,7 @@
 
 #include "question.h"
 #include "run/kubectl/kinds.h"
+#include "sim/order.h"
 
 /* ---- A row for each kind ---- */
 
@@ -493,7 +494,7 @@ compare_groups(const void *a, const void *b)
 
     if (left_waits != right_waits)
         return left_waits ? 1 : -1;
-    return (left->objects->len < right->objects->len) - (left->objects->len > right->objects->len);
+    return ORDER(right->objects->len, left->objects->len);
 }
 
 /* A cordoned node for which nobody waits is not stuck. */

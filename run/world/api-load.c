@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "run/files/rows.h"
+#include "sim/order.h"
 #include "sim/pointer-map.h"
 
 #define CLIENTS_SHOWN 8
@@ -199,9 +200,7 @@ compare_loads(const void *a, const void *b)
 {
     const ClientLoad *one = a, *other = b;
 
-    if (one->total != other->total)
-        return one->total > other->total ? -1 : 1;
-    return strcmp(one->client, other->client);
+    return ORDER(other->total, one->total) ?: strcmp(one->client, other->client);
 }
 
 /* The requests of one client, of all verbs and resources. */

@@ -13,6 +13,7 @@
 #include "models/api/map-json.h"
 #include "run/files/columns.h"
 #include "run/files/input.h"
+#include "sim/strings.h"
 
 struct CallLog {
     GArray *rows; /* of CallRow; strings owned by @strings */

@@ -173,7 +173,7 @@ expect_look(Run *self, const ScenarioExpect *expect)
     result.count = expect->driver != NULL ? count_driver_volumes(self, expect->driver)
                    : expect->of_events    ? count_events(self, expect)
                                           : count_objects(self, expect);
-    result.is_met = result.count >= expect->count_min && result.count <= expect->count_max;
+    result.is_met = result.count >= expect->count.min && result.count <= expect->count.max;
     g_array_append_val(self->expects, result);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "run-private.h"
+#include "sim/strings.h"
 
 #define NOTES_MAX 1000
 
@@ -13,13 +14,10 @@ void
 run_note(Run *self, const ScenarioAction *action, const char *format, ...)
 {
     char at[SIM_TIME_BUFFER];
-    va_list args;
 
     if (self->notes->len == NOTES_MAX)
         return;
-    va_start(args, format);
-    g_autofree char *text = g_strdup_vprintf(format, args);
-    va_end(args);
+    FORMATTED(text, format);
     g_ptr_array_add(self->notes,
                     g_strdup_printf("%s:%u: at %s: %s", action->file, action->line,
                                     sim_time_format(sim_now(self->sim) / SIM_MS * SIM_MS, at),

@@ -9,6 +9,7 @@
 #include "api-private.h"
 #include "complete.h"
 #include "made/made.h"
+#include "models/api/fields.h"
 #include "page.h"
 #include "run/kubectl/print.h"
 #include "run/results/snapshot.h"
@@ -109,7 +110,7 @@ target_answer(const Target *self, unsigned code, json_t *object)
     static const ApiResource scale = {.group = "autoscaling", .resource = "scale", .kind = "Scale"};
     const ApiResource *row = target_is(self, "scale") ? &scale : self->row;
     json_auto_t *taken = object;
-    const char *kind = json_string_value(json_object_get(taken, "kind"));
+    const char *kind = json_path_string(taken, "kind");
     TableInclude include;
 
     complete_templates(object); /* a dry run's object has none */

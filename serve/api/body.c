@@ -8,7 +8,7 @@
 #include "api-private.h"
 #include "models/api/schema/json-syntax.h"
 #include "models/api/schema/strict-fields.h"
-#include "run/files/yaml.h"
+#include "run/files/file-fault.h"
 #include "serve/api/protobuf/protobuf.h"
 
 /* The deepest that objects and lists may be in each other; jansson's own limit is higher. */
@@ -40,30 +40,19 @@ is_too_deep(const char *text, gsize length)
     return FALSE;
 }
 
-static void
-body_note_fault(
-    void *data, const YamlPosition *where, const char *path, const char *message, const char *hint)
-{
-    char **fault = data;
-
-    (void)path;
-    (void)hint;
-    if (*fault == NULL)
-        *fault = g_strdup_printf("line %u: %s", where->line, message);
-}
-
 /* Returns: (owned): NULL with @fault */
 static json_t *
 read_yaml(const char *text, gsize length, char **fault)
 {
     g_autoptr(YamlPositions) positions = yaml_positions_new();
     g_autoptr(GPtrArray) documents = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
-    const YamlReport report = {body_note_fault, fault};
+    g_autoptr(GPtrArray) faults = file_faults_new();
 
-    if (yaml_read(positions, "body", text, length, &report, documents) && documents->len == 1)
+    if (yaml_read(positions, "body", text, length, faults, documents) && documents->len == 1)
         return json_incref(documents->pdata[0]);
-    if (*fault == NULL)
-        *fault = g_strdup("the body must be one document");
+    const FileFault *first = faults->len > 0 ? faults->pdata[0] : NULL;
+    *fault = first == NULL ? g_strdup("the body must be one document")
+                           : g_strdup_printf("line %u: %s", first->line, first->message);
     return NULL;
 }
 

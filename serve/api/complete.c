@@ -198,7 +198,7 @@ complete_container(const Run *run, const json_t *pod, json_t *status)
         json_set_missing(status, "volumeMounts", mounts);
     if (!has_run)
         return FALSE;
-    if (*json_string_value(json_object_get(status, "imageID")) == '\0')
+    if (*json_path_string(status, "imageID") == '\0')
         json_object_set(status, "imageID", image);
     json_set_missing(status, "containerID",
                      container_id(status, json_path_string(pod, "metadata.uid")));

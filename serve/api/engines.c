@@ -10,6 +10,7 @@
 
 #include "api-private.h"
 #include "lessons.h"
+#include "models/api/fields.h"
 
 #define LANES_MAX 2
 
@@ -193,7 +194,7 @@ read_at(const ServeEngines *self, Exchange *exchange, SimTime *at)
         exchange_answer_json(exchange, 400, refusal);
         return FALSE;
     }
-    const char *text = json_string_value(json_object_get(body, "at"));
+    const char *text = json_path_string(body, "at");
     if (text == NULL || !sim_time_parse(text, at, &error) || *at < 0 ||
         *at > now_of(self->lanes[0].present)) {
         exchange_refuse(exchange, 400,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api-private.h"
+#include "models/api/fields.h"
 #include "run/kubectl/kubectl.h"
 #include "run/results/attribution.h"
 #include "run/results/snapshot.h"
@@ -210,8 +211,7 @@ add_text(
     if (list == NULL)
         json_object_set_new(of, kind, list = json_array());
     gsize n = json_array_size(list);
-    const char *last =
-        n == 0 ? NULL : json_string_value(json_object_get(json_array_get(list, n - 1), "text"));
+    const char *last = n == 0 ? NULL : json_path_string(json_array_get(list, n - 1), "text");
     if (g_strcmp0(last, text) == 0)
         return;
     self->text_length += strlen(text);
@@ -264,9 +264,9 @@ describe_changed(ExportRecorder *self, SimTime now)
 static void
 see_object(ExportRecorder *self, SimTime now, json_t *row)
 {
-    const char *word = json_string_value(json_object_get(row, "kind"));
-    const char *namespace = json_string_value(json_object_get(row, "namespace"));
-    const char *name = json_string_value(json_object_get(row, "name"));
+    const char *word = json_path_string(row, "kind");
+    const char *namespace = json_path_string(row, "namespace");
+    const char *name = json_path_string(row, "name");
     g_autofree char *key = g_strdup_printf("%s/%s/%s", word, namespace, name);
     g_autofree char *path = export_path_of(word, namespace, name);
 

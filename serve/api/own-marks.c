@@ -29,9 +29,8 @@ action_subject(const ScenarioAction *action)
 {
     if (action->type == ACTION_CREATE && action->n_manifests > 0) {
         const json_t *manifest = action->manifests[0];
-        const char *kind = json_string_value(json_object_get(manifest, "kind"));
-        const char *name =
-            json_string_value(json_object_get(json_object_get(manifest, "metadata"), "name"));
+        const char *kind = json_path_string(manifest, "kind");
+        const char *name = json_path_string(manifest, "metadata.name");
         return json_sprintf("%s/%s%s", kind != NULL ? kind : "", name != NULL ? name : "",
                             action->count > 1 || action->n_manifests > 1 ? ", ..." : "");
     }
@@ -65,11 +64,11 @@ add_session(const ServeSession *session, json_t *list)
 
     json_array_foreach(items, i, item) {
         SimTime at = 0;
-        sim_time_parse(json_string_value(json_object_get(item, "at")), &at, NULL);
+        sim_time_parse(json_path_string(item, "at"), &at, NULL);
         json_object_foreach(item, key, value) {
-            const char *name = json_string_value(json_object_get(value, "name"));
+            const char *name = json_path_string(value, "name");
             if (name == NULL)
-                name = json_string_value(json_object_get(value, "node"));
+                name = json_path_string(value, "node");
             if (name == NULL)
                 name = json_path_string(value, "manifest.metadata.name");
             if (json_is_object(value) && json_array_size(list) < MARKS_MAX)

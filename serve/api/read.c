@@ -324,7 +324,7 @@ read_continue_token(const Target *target, const char *text, uint64_t *version, c
     g_autofree guchar *bytes = g_base64_decode(padded, &length);
     json_auto_t *token = json_loadb((const char *)bytes, length, JSON_ALLOW_NUL, NULL);
     json_int_t number = json_integer_value(json_object_get(token, "rv"));
-    const char *key = json_string_value(json_object_get(token, "start"));
+    const char *key = json_path_string(token, "start");
 
     if (key == NULL || *key == '\0' || number <= 0)
         return FALSE;

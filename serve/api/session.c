@@ -161,7 +161,7 @@ item_at(const json_t *item)
 {
     SimTime at = 0;
 
-    sim_time_parse(json_string_value(json_object_get(item, "at")), &at, NULL);
+    sim_time_parse(json_path_string(item, "at"), &at, NULL);
     return at;
 }
 

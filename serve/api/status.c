@@ -3,6 +3,7 @@
  * modelled server's answers are texts; the faults of an invalid object are split again into causes
  * with their fields, since kubectl prints these. A text that is no list of faults stays whole. */
 #include "status.h"
+#include "models/api/fields.h"
 
 #include <string.h>
 
@@ -287,7 +288,7 @@ status_deleted(const StatusSubject *subject, const char *uid)
 unsigned
 status_code(const json_t *answer)
 {
-    const char *kind = json_string_value(json_object_get(answer, "kind"));
+    const char *kind = json_path_string(answer, "kind");
     json_int_t code = json_integer_value(json_object_get(answer, "code"));
 
     return g_strcmp0(kind, "Status") == 0 && code != 0 ? (unsigned)code : 200;

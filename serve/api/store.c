@@ -169,7 +169,7 @@ print_object(const ServeStore *self, const Object *object)
 {
     json_t *json = snapshot_object(self->run, object);
     json_t *metadata = json_object_get(json, "metadata");
-    const char *uid = json_string_value(json_object_get(metadata, "uid"));
+    const char *uid = json_path_string(metadata, "uid");
     json_t *fields = uid == NULL ? NULL : g_hash_table_lookup(self->managers, uid);
 
     complete_object(self->run, object, json);

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "models/api/fields.h"
 #include "run/kubectl/columns.h"
 #include "run/kubectl/json-path.h"
 
@@ -88,8 +89,8 @@ custom_cell_value(const char *type, json_t *value, ValueTime now)
 static json_t *
 custom_cell(const json_t *column, json_t *object, ValueTime now)
 {
-    const char *path = json_string_value(json_object_get(column, "jsonPath")),
-               *type = json_string_value(json_object_get(column, "type"));
+    const char *path = json_path_string(column, "jsonPath"),
+               *type = json_path_string(column, "type");
     g_autoptr(JsonPath) template = path == NULL ? NULL : json_path_parse_relaxed(path, NULL);
     g_autoptr(GPtrArray) parts = template == NULL ? NULL : json_path_find(template, object, NULL);
     GPtrArray *values = parts == NULL || parts->len == 0 ? NULL : parts->pdata[0];

@@ -4,6 +4,7 @@
  * an annotation (metrics of autoscalers), so a round trip loses nothing. Members that both have are
  * left alone. */
 #include "versions.h"
+#include "models/api/fields.h"
 
 #include <string.h>
 
@@ -130,7 +131,7 @@ find_cpu(const json_t *metrics, const char *member)
 {
     for (gsize i = 0; i < json_array_size(metrics); i++) {
         const json_t *resource = json_object_get(json_array_get(metrics, i), "resource");
-        const char *name = json_string_value(json_object_get(resource, "name"));
+        const char *name = json_path_string(resource, "name");
         if (g_strcmp0(name, "cpu") == 0 &&
             json_object_get(json_object_get(resource, member), "averageUtilization") != NULL)
             return (int)i;

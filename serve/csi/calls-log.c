@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* outside the model: lines carry the time of day */
 #include "calls-log.h"
+#include "sim/strings.h"
 
 #include <string.h>
 
@@ -127,13 +128,9 @@ csi_calls_log_add(CsiCallsLog *self, const CsiLoggedCall *call)
 void
 csi_calls_log_note(CsiCallsLog *self, const char *format, ...)
 {
-    va_list args;
-
     if (self->format == CSI_LOG_NONE)
         return;
-    va_start(args, format);
-    g_autofree char *text = g_strdup_vprintf(format, args);
-    va_end(args);
+    FORMATTED(text, format);
     g_autofree char *now = time_of_day();
     if (self->format == CSI_LOG_JSON)
         calls_log_print_json(self, "", json_pack("{s:s,s:s}", "time", now, "note", text));

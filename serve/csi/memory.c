@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* outside the model: the memory of a driver that real callers use */
+#include "models/api/fields.h"
 #include "models/csi/modelled/records.h"
 #include "plugin-private.h"
 
@@ -87,7 +88,7 @@ keep_one(CsiPlugin *self, const char *change, GError **error)
     }
     json_auto_t *record =
         csi_modelled_driver_record(self->model, record_kinds[kind], name, self->epoch);
-    const char *id = record == NULL ? name : json_string_value(json_object_get(record, "id"));
+    const char *id = record == NULL ? name : json_path_string(record, "id");
     return csi_store_put(self->store, kind, id, record, error) &&
            (kind != CSI_STORE_GROUP || keep_members(self, record, error));
 }
@@ -119,7 +120,7 @@ static void
 remember_one(void *data, CsiStoreKind kind, const json_t *record)
 {
     CsiPlugin *self = data;
-    const char *id = json_string_value(json_object_get(record, "id"));
+    const char *id = json_path_string(record, "id");
 
     if (kind == CSI_STORE_NODE && id != NULL)
         csi_plugin_add_unknown_node(self, strings_intern(self->strings, id), NULL);

@@ -2,6 +2,7 @@
 #include "tests/conformance/script-driver.h"
 
 #include "models/api/fields.h"
+#include "models/api/map-json.h"
 #include "models/csi/csi-backend.h"
 #include "models/csi/csi-test.h"
 
@@ -74,28 +75,13 @@ script_controller_capabilities(const json_t *names)
 json_t *
 script_map_json(const StringMap *map)
 {
-    json_t *object = json_object();
-
-    for (unsigned i = 0; map != NULL && i < map->n_pairs; i++)
-        json_object_set_new(object, map->pairs[i].key, json_string(map->pairs[i].value));
-    return object;
+    return map_to_json(map);
 }
 
 StringMap *
 script_map(Case *self, const json_t *object)
 {
-    Strings *strings = objects_strings(self->objects);
-    g_autoptr(GArray) pairs = g_array_new(FALSE, FALSE, sizeof(StringPair));
-    const char *key;
-    json_t *value;
-
-    json_object_foreach((json_t *)object, key, value) /* only read */
-    {
-        StringPair pair = {strings_intern(strings, key),
-                           strings_intern(strings, json_string_value(value))};
-        g_array_append_val(pairs, pair);
-    }
-    return string_map_new((const StringPair *)(const void *)pairs->data, pairs->len);
+    return map_from_json(objects_strings(self->objects), object);
 }
 
 /* ---- Requests as CSI messages ---- */

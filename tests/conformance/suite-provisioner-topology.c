@@ -2,6 +2,7 @@
 #include "models/api/fields.h"
 #include "models/external-provisioner/topology-test.h"
 #include "models/external-provisioner/topology.h"
+#include "sim/strings.h"
 #include "tests/conformance/compare.h"
 #include "tests/conformance/script-driver.h"
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "models/api/fields.h"
+#include "sim/strings.h"
 #include "tests/conformance/compare.h"
 
 static char *trace_set_text(const json_t *value);

@@ -166,15 +166,13 @@ static json_t *
 scheduler_config(const Timeline *self)
 {
     json_t *config = json_object_get(self->root, "schedulerConfig");
-    g_autoptr(GString) faults = g_string_new(NULL);
     g_autoptr(GPtrArray) documents = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
     g_autoptr(YamlPositions) positions = yaml_positions_new();
-    const YamlReport report = {timeline_report_yaml, faults};
 
     if (!json_is_string(config))
         return json_incref(config);
     yaml_read(positions, "schedulerConfig", json_string_value(config), json_string_length(config),
-              &report, documents);
+              NULL, documents);
     return documents->len == 0 ? NULL : json_incref(documents->pdata[0]);
 }
 

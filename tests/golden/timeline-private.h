@@ -2,7 +2,7 @@
 #pragma once
 
 #include "replay.h"
-#include "run/files/yaml.h"
+#include "run/files/file-fault.h"
 #include "timeline.h"
 
 #define NAMESPACE "lab" /* of all recordings */
@@ -12,10 +12,6 @@ struct Timeline {
     char *folder;
     const char *data_dir;
 };
-
-/* A YamlReport of faults into a GString. */
-void timeline_report_yaml(
-    void *data, const YamlPosition *where, const char *path, const char *message, const char *hint);
 
 /* @seconds: of the recording. Returns: (owned): an instant of the scenario */
 json_t *timeline_instant(double seconds);

@@ -10,33 +10,23 @@
 #include "packed.h"
 #include "timeline-private.h"
 
-void
-timeline_report_yaml(
-    void *data, const YamlPosition *where, const char *path, const char *message, const char *hint)
-{
-    GString *text = data;
-
-    (void)path, (void)hint;
-    g_string_append_printf(text, "%s:%u: %s; ", where->file, where->line, message);
-}
-
 Timeline *
 timeline_read(const char *folder, const char *data_dir, GError **error)
 {
     g_autofree char *path = g_build_filename(folder, "scenario.yaml", NULL);
     g_autofree char *text = NULL;
-    g_autoptr(GString) faults = g_string_new(NULL);
+    g_autoptr(GPtrArray) faults = file_faults_new();
     g_autoptr(GPtrArray) documents = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
     g_autoptr(YamlPositions) positions = yaml_positions_new();
-    const YamlReport report = {timeline_report_yaml, faults};
     gsize length;
 
     if (!g_file_get_contents(path, &text, &length, error))
         return NULL;
-    yaml_read(positions, path, text, length, &report, documents);
+    yaml_read(positions, path, text, length, faults, documents);
     if (documents->len == 0 || faults->len > 0) {
+        g_autofree char *all = file_faults_text(faults, G_MAXUINT);
         g_set_error(error, SIM_ERROR, SIM_ERROR_INVALID, "%s: %s", path,
-                    faults->len > 0 ? faults->str : "empty");
+                    faults->len > 0 ? all : "empty");
         return NULL;
     }
     Timeline *self = g_new0(Timeline, 1);

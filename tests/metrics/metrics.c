@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sim/strings.h"
 #include <gio/gio.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -180,12 +181,6 @@ metrics_compare(const MetricsMetricsFamily *ours, const MetricsMetricsFamily *th
     return is_same;
 }
 
-static int
-metrics_compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 int
 main(int argc, char **argv)
 {
@@ -206,7 +201,7 @@ main(int argc, char **argv)
             return 2;
 
     g_autofree char **names = (char **)g_hash_table_get_keys_as_array(ours, &n);
-    qsort(names, n, sizeof *names, metrics_compare_names);
+    qsort(names, n, sizeof *names, strings_compare);
     for (unsigned i = 0; i < n; i++) {
         const MetricsMetricsFamily *theirs_too = g_hash_table_lookup(theirs, names[i]);
         if (theirs_too == NULL)

@@ -74,8 +74,7 @@ void check_silence(const Check *check, const char *path);
 void check_immutable(Check *check, const char *value_path, const char *told_path);
 
 /* Reading, where anything may be of a wrong type. */
-const char *check_text(const json_t *object, const char *path); /* "": none */
-gboolean check_has(const json_t *object, const char *path);     /* and not null */
+gboolean check_has(const json_t *object, const char *path); /* and not null */
 gboolean check_flag(const json_t *object, const char *path);
 /* Returns: the value printed as Go does with %#v */
 char *check_go_value(const json_t *value);

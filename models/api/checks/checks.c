@@ -8,11 +8,11 @@
  * told again. An update runs further rows with the stored object beside the new one. */
 #include "checks-private.h"
 
-#include <stdarg.h>
 #include <string.h>
 
 #include "models/api/checks/checks-test.h"
 #include "models/api/schema/strict-fields.h"
+#include "sim/strings.h"
 
 #define RELEASE_OF_TEXTS 32
 /* Only the schemas of custom resources go deeper. */
@@ -117,11 +117,7 @@ check_report(
 void
 check_fault(Check *check, const json_t *where, const char *path, const char *format, ...)
 {
-    va_list args;
-
-    va_start(args, format);
-    g_autofree char *words = g_strdup_vprintf(format, args);
-    va_end(args);
+    FORMATTED(words, format);
     check_report(check, where, path, NULL, words);
 }
 
@@ -156,11 +152,8 @@ check_duplicate(Check *check, const json_t *value, const char *path)
 char *
 check_hint(const char *text, const char *const *words)
 {
-    const char *nearest = text == NULL || *text == '\0'
-                              ? NULL
-                              : name_nearest(text, words, g_strv_length((char **)words));
-
-    return nearest == NULL ? NULL : g_strdup_printf("did you mean \"%s\"?", nearest);
+    return text == NULL || *text == '\0' ? NULL
+                                         : name_hint(text, words, g_strv_length((char **)words));
 }
 
 void
@@ -203,14 +196,6 @@ check_unique(Check *check, const json_t *list, const char *key)
 }
 
 /* ---- Reading ---- */
-
-const char *
-check_text(const json_t *object, const char *path)
-{
-    const char *text = json_path_string(object, path);
-
-    return text == NULL ? "" : text;
-}
 
 gboolean
 check_has(const json_t *object, const char *path)
@@ -541,7 +526,7 @@ api_check_object(ApiParser *parser, const json_t *object, const ApiCheckOptions 
         check.subresource = options->subresource;
     }
     /* An unknown kind may be a custom resource's. */
-    if (check.type != NULL || strchr(check_text(object, "apiVersion"), '.') != NULL) {
+    if (check.type != NULL || strchr(json_path_text(object, "apiVersion"), '.') != NULL) {
         check_metadata(&check);
         if (check.type != NULL && g_strcmp0(check.subresource, "status") != 0)
             check_struct(&check, check.type, object, check.old, 0);

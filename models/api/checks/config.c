@@ -84,7 +84,7 @@ secret_has(const json_t *secret, const char *key)
 static void
 check_secret_keys(Check *check, const json_t *secret)
 {
-    const char *type = check_text(secret, "type");
+    const char *type = json_path_text(secret, "type");
     gboolean has_one = FALSE;
 
     for (gsize i = 0; i < G_N_ELEMENTS(secret_keys); i++)
@@ -131,7 +131,7 @@ check_policy_rule(Check *check, const json_t *rule)
            n_names = json_array_size(json_path_get(rule, "resourceNames"));
 
     if (json_array_size(urls) > 0) {
-        if (strcmp(check_text(check->object, "kind"), "Role") == 0)
+        if (strcmp(json_path_text(check->object, "kind"), "Role") == 0)
             check_invalid(check, urls, "nonResourceURLs",
                           "namespaced rules cannot apply to non-resource URLs");
         if (n_groups + n_resources + n_names > 0)
@@ -151,14 +151,15 @@ check_binding(Check *check, const json_t *binding)
 {
     static const char *const groups[] = {"rbac.authorization.k8s.io", NULL};
     static const char *const kinds[] = {"Role", "ClusterRole", NULL};
-    gboolean is_of_cluster = strcmp(check_text(binding, "kind"), "ClusterRoleBinding") == 0;
+    gboolean is_of_cluster = strcmp(json_path_text(binding, "kind"), "ClusterRoleBinding") == 0;
     const json_t *group = json_path_get(binding, "roleRef.apiGroup"),
                  *kind = json_path_get(binding, "roleRef.kind");
 
-    if (*check_text(binding, "roleRef.apiGroup") != '\0' &&
+    if (*json_path_text(binding, "roleRef.apiGroup") != '\0' &&
         strcmp(json_string_value(group), groups[0]) != 0)
         check_unsupported(check, group, "roleRef.apiGroup", groups);
-    if (!g_strv_contains(is_of_cluster ? kinds + 1 : kinds, check_text(binding, "roleRef.kind")))
+    if (!g_strv_contains(is_of_cluster ? kinds + 1 : kinds,
+                         json_path_text(binding, "roleRef.kind")))
         check_unsupported(check, kind, "roleRef.kind", is_of_cluster ? kinds + 1 : kinds);
 }
 
@@ -168,16 +169,17 @@ check_subject(Check *check, const json_t *subject)
     static const char *const groups[] = {"rbac.authorization.k8s.io", NULL};
     static const char *const none[] = {"", NULL};
     static const char *const kinds[] = {"ServiceAccount", "User", "Group", NULL};
-    const char *kind = check_text(subject, "kind"), *given = check_text(subject, "apiGroup");
+    const char *kind = json_path_text(subject, "kind"),
+               *given = json_path_text(subject, "apiGroup");
     const json_t *group = json_path_get(subject, "apiGroup");
 
     if (strcmp(kind, "ServiceAccount") == 0) {
-        if (*check_text(subject, "name") != '\0')
+        if (*json_path_text(subject, "name") != '\0')
             check_format(check, json_path_get(subject, "name"), "name", "dns-subdomain");
         if (*given != '\0')
             check_unsupported(check, group, "apiGroup", none);
-        if (strcmp(check_text(check->object, "kind"), "ClusterRoleBinding") == 0 &&
-            *check_text(subject, "namespace") == '\0')
+        if (strcmp(json_path_text(check->object, "kind"), "ClusterRoleBinding") == 0 &&
+            *json_path_text(subject, "namespace") == '\0')
             check_required(check, "namespace", "");
     } else if (!g_strv_contains(kinds, kind)) {
         check_unsupported(check, json_path_get(subject, "kind"), "kind", kinds);
@@ -197,13 +199,13 @@ check_taints(Check *check, const json_t *spec)
     size_t i;
 
     json_array_foreach((json_t *)taints, i, taint) {
-        const char *key = check_text(taint, "key"), *effect = check_text(taint, "effect");
+        const char *key = json_path_text(taint, "key"), *effect = json_path_text(taint, "effect");
         g_autofree char *path = g_strdup_printf("taints[%zu]", i);
         if (!g_hash_table_add(seen, g_strdup_printf("%s:%s", effect, key)))
             check_fault(check, taint, path,
                         "Duplicate value: core.Taint{Key:\"%s\", Value:\"%s\", Effect:\"%s\", "
                         "TimeAdded:<nil>}: taints must be unique by key and effect pair",
-                        key, check_text(taint, "value"), effect);
+                        key, json_path_text(taint, "value"), effect);
     }
 }
 
@@ -230,7 +232,7 @@ check_metric(Check *check, const json_t *metric)
                                         "Resource",          NULL};
     static const char *const members[] = {"containerResource", "external", "object", "pods",
                                           "resource"};
-    const char *type = check_text(metric, "type");
+    const char *type = json_path_text(metric, "type");
 
     if (*type == '\0')
         return;
@@ -255,7 +257,7 @@ check_metric_target(Check *check, const json_t *target)
 {
     static const char *const types[] = {"Utilization", "Value", "AverageValue", NULL};
     const json_t *utilization = json_path_get(target, "averageUtilization");
-    const char *type = check_text(target, "type");
+    const char *type = json_path_text(target, "type");
 
     if (*type == '\0')
         check_required(check, "type", "must specify a metric target type");

@@ -4,6 +4,7 @@
  * told without an index, as in Kubernetes. Names that two containers of a pod must not share are
  * left to pods.c. */
 #include "checks-private.h"
+#include "sim/order.h"
 
 #include <string.h>
 
@@ -40,7 +41,7 @@ containers_compare_numbers(const void *a, const void *b)
 {
     const SchemaField *x = *(const SchemaField *const *)a, *y = *(const SchemaField *const *)b;
 
-    return x->number < y->number ? -1 : x->number > y->number;
+    return ORDER(x->number, y->number);
 }
 
 void
@@ -79,7 +80,7 @@ check_union(Check *check, const SchemaType *type, const json_t *value)
 static void
 check_env(Check *check, const json_t *value)
 {
-    if (check_has(value, "valueFrom") && *check_text(value, "value") != '\0')
+    if (check_has(value, "valueFrom") && *json_path_text(value, "value") != '\0')
         check_fault(check, json_object_get(value, "valueFrom"), "valueFrom",
                     "Invalid value: \"\": may not be specified when `value` is not empty");
 }
@@ -122,7 +123,7 @@ check_env_source(Check *check, const json_t *source)
                                             NULL};
     const json_t *path = json_path_get(source, "fieldRef.fieldPath");
     const json_t *resource = json_path_get(source, "resourceFieldRef.resource");
-    const char *text = check_text(source, "fieldRef.fieldPath");
+    const char *text = json_path_text(source, "fieldRef.fieldPath");
 
     if (*text != '\0' && !g_strv_contains(paths, text) &&
         !g_str_has_prefix(text, "metadata.annotations['") &&
@@ -131,7 +132,7 @@ check_env_source(Check *check, const json_t *source)
                     "Invalid value: \"%s\": error converting fieldPath: field label not supported: "
                     "%s",
                     text, text);
-    text = check_text(source, "resourceFieldRef.resource");
+    text = json_path_text(source, "resourceFieldRef.resource");
     if (*text != '\0' && !g_strv_contains(resources, text) &&
         !g_str_has_prefix(text, "limits.hugepages-") &&
         !g_str_has_prefix(text, "requests.hugepages-"))
@@ -251,7 +252,7 @@ check_paths(Check *check,
     size_t i;
 
     json_array_foreach((json_t *)mounts, i, item) {
-        const char *path = check_text(item, key), *name = check_text(item, "name");
+        const char *path = json_path_text(item, key), *name = json_path_text(item, "name");
         g_autofree char *at = g_strdup_printf("%s[%zu].%s", list, i, key);
         g_autofree char *name_at = g_strdup_printf("%s[%zu].name", list, i);
         const json_t *others = json_path_get(container, other);
@@ -337,7 +338,7 @@ check_ephemeral(Check *check, const json_t *container)
     json_array_foreach(json_path_get(container, "volumeMounts"), k, mount)
         for (gsize i = 0; i < G_N_ELEMENTS(of_mounts); i++) {
             g_autofree char *path = g_strdup_printf("volumeMounts[%zu].%s", k, of_mounts[i]);
-            if (*check_text(mount, of_mounts[i]) != '\0')
+            if (*json_path_text(mount, of_mounts[i]) != '\0')
                 check_forbidden(check, json_object_get(mount, of_mounts[i]), path, detail);
         }
 }
@@ -375,14 +376,14 @@ check_security(Check *check, const json_t *value)
 static void
 check_profile(Check *check, const json_t *value)
 {
-    gboolean is_local = strcmp(check_text(value, "type"), "Localhost") == 0;
+    gboolean is_local = strcmp(json_path_text(value, "type"), "Localhost") == 0;
     gboolean is_seccomp = g_str_has_suffix(check->parser->path->str, "seccompProfile");
     const json_t *profile = json_path_get(value, "localhostProfile");
     g_autofree char *detail = g_strdup_printf("%s when %s type is Localhost",
                                               is_local ? "must be set" : "can only be set",
                                               is_seccomp ? "seccomp" : "AppArmor");
 
-    if (is_local && *check_text(value, "localhostProfile") == '\0')
+    if (is_local && *json_path_text(value, "localhostProfile") == '\0')
         check_required(check, "localhostProfile", detail);
     else if (is_local && is_seccomp)
         check_format(check, profile, "localhostProfile", "local-path");

@@ -10,10 +10,11 @@ static void
 check_definition_name(Check *check, const json_t *definition)
 {
     const json_t *name = json_path_get(definition, "metadata.name");
-    g_autofree char *wanted = g_strdup_printf("%s.%s", check_text(definition, "spec.names.plural"),
-                                              check_text(definition, "spec.group"));
+    g_autofree char *wanted =
+        g_strdup_printf("%s.%s", json_path_text(definition, "spec.names.plural"),
+                        json_path_text(definition, "spec.group"));
 
-    if (name != NULL && strcmp(check_text(definition, "metadata.name"), wanted) != 0)
+    if (name != NULL && strcmp(json_path_text(definition, "metadata.name"), wanted) != 0)
         check_invalid(check, name, "metadata.name", "must be spec.names.plural+\".\"+spec.group");
 }
 
@@ -43,8 +44,8 @@ check_definition_names(Check *check, const json_t *names)
     check_1035(check, json_path_get(names, "singular"), "singular", FALSE);
     check_1035(check, json_path_get(names, "kind"), "kind", TRUE);
     check_1035(check, json_path_get(names, "listKind"), "listKind", TRUE);
-    if (*check_text(names, "kind") != '\0' &&
-        strcmp(check_text(names, "kind"), check_text(names, "listKind")) == 0)
+    if (*json_path_text(names, "kind") != '\0' &&
+        strcmp(json_path_text(names, "kind"), json_path_text(names, "listKind")) == 0)
         check_invalid(check, json_path_get(names, "listKind"), "listKind",
                       "kind and listKind may not be the same");
     json_array_foreach(json_path_get(names, "shortNames"), i, item) {
@@ -60,7 +61,7 @@ check_version_schema(Check *check, const json_t *version, size_t i)
     const json_t *schema = json_path_get(version, "schema.openAPIV3Schema");
     g_autofree char *path = g_strdup_printf("versions[%zu].schema.openAPIV3Schema", i);
     g_autofree char *type_path = g_strconcat(path, ".type", NULL);
-    const char *type = check_text(schema, "type");
+    const char *type = json_path_text(schema, "type");
 
     if (schema == NULL)
         check_required(check, path, "schemas are required");
@@ -83,7 +84,7 @@ check_versions(Check *check, const json_t *spec)
     json_array_foreach((json_t *)versions, i, version) {
         g_autofree char *path = g_strdup_printf("versions[%zu].name", i);
         n_stored += check_flag(version, "storage");
-        are_unique = g_hash_table_add(seen, (char *)check_text(version, "name")) && are_unique;
+        are_unique = g_hash_table_add(seen, (char *)json_path_text(version, "name")) && are_unique;
         check_format(check, json_path_get(version, "name"), path, "dns-1035");
         check_version_schema(check, version, i);
     }
@@ -98,7 +99,7 @@ static void
 check_definition_spec(Check *check, const json_t *spec)
 {
     const json_t *group = json_path_get(spec, "group");
-    const char *text = check_text(spec, "group");
+    const char *text = json_path_text(spec, "group");
 
     if (*text != '\0' && name_fault_subdomain(text) != NULL)
         check_invalid(check, group, "group", name_fault_subdomain(text));
@@ -127,7 +128,7 @@ check_schema(Check *check, const json_t *schema)
         check_forbidden(check, json_object_get(schema, "uniqueItems"), "uniqueItems",
                         "uniqueItems cannot be set to true since the runtime complexity becomes "
                         "quadratic");
-    if (strcmp(check_text(schema, "type"), "null") == 0)
+    if (strcmp(json_path_text(schema, "type"), "null") == 0)
         check_forbidden(check, json_object_get(schema, "type"), "type",
                         "type cannot be set to null, use nullable as an alternative");
     if (json_object_size(json_object_get(schema, "properties")) > 0 &&
@@ -150,7 +151,7 @@ check_scale(Check *check, const json_t *scale)
 
     for (gsize i = 0; i < G_N_ELEMENTS(paths); i++) {
         const json_t *value = json_path_get(scale, paths[i].field);
-        const char *text = check_text(scale, paths[i].field);
+        const char *text = json_path_text(scale, paths[i].field);
         if (*text != '\0' && !g_str_has_prefix(text, paths[i].prefix))
             check_invalid(check, value, paths[i].field, paths[i].fault);
     }
@@ -163,7 +164,7 @@ static void
 check_webhook_name(Check *check, const json_t *webhook)
 {
     const json_t *name = json_path_get(webhook, "name");
-    const char *text = check_text(webhook, "name"), *dot = strchr(text, '.');
+    const char *text = json_path_text(webhook, "name"), *dot = strchr(text, '.');
 
     if (*text != '\0' && name_fault_subdomain(text) != NULL)
         check_invalid(check, name, "name", name_fault_subdomain(text));
@@ -186,7 +187,7 @@ check_webhook(Check *check, const json_t *webhook)
         (json_integer_value(timeout) < 1 || json_integer_value(timeout) > 30))
         check_invalid(check, timeout, "timeoutSeconds",
                       "the timeout value must be between 1 and 30 seconds");
-    if (*check_text(webhook, "sideEffects") != '\0' &&
+    if (*json_path_text(webhook, "sideEffects") != '\0' &&
         !g_strv_contains(effects, json_string_value(effect)))
         check_unsupported(check, effect, "sideEffects", effects);
 }
@@ -208,15 +209,15 @@ check_priority(Check *check, const json_t *object, const char *path, int most, c
 static void
 check_api_service(Check *check, const json_t *object)
 {
-    const char *group = check_text(object, "spec.group"),
-               *version = check_text(object, "spec.version");
+    const char *group = json_path_text(object, "spec.group"),
+               *version = json_path_text(object, "spec.version");
     g_autofree char *name = g_strdup_printf("%s.%s", version, group);
     g_autofree char *detail =
         g_strdup_printf("must be `spec.version+\".\"+spec.group`: \"%s\"", name);
     const json_t *insecure = json_path_get(object, "spec.insecureSkipTLSVerify");
     gboolean is_local = !check_has(object, "spec.service");
 
-    if (strcmp(check_text(object, "metadata.name"), name) != 0)
+    if (strcmp(json_path_text(object, "metadata.name"), name) != 0)
         check_invalid(check, json_path_get(object, "metadata.name"), "metadata.name", detail);
     if (*group == '\0' && strcmp(version, "v1") != 0)
         check_required(check, "spec.group",
@@ -229,7 +230,7 @@ check_api_service(Check *check, const json_t *object)
         check_invalid(check, insecure, "spec.insecureSkipTLSVerify",
                       "local APIServices may not have insecureSkipTLSVerify");
     else if (check_flag(object, "spec.insecureSkipTLSVerify") &&
-             *check_text(object, "spec.caBundle") != '\0')
+             *json_path_text(object, "spec.caBundle") != '\0')
         check_invalid(check, insecure, "spec.insecureSkipTLSVerify",
                       "may not be true if caBundle is present");
 }

@@ -26,13 +26,13 @@ static const struct {
 static void
 check_name(Check *check, const json_t *metadata)
 {
-    const char *kind = check_text(check->object, "kind");
+    const char *kind = json_path_text(check->object, "kind");
     const json_t *name = json_path_get(metadata, "name");
     const char *format = "dns-subdomain";
 
     if (name != NULL && !json_is_string(name))
-        return;                                  /* the parser tells */
-    if (*check_text(metadata, "name") == '\0') { /* the caller makes it of generateName */
+        return;                                      /* the parser tells */
+    if (*json_path_text(metadata, "name") == '\0') { /* the caller makes it of generateName */
         check_required(check, "metadata.name", "name or generateName is required");
         return;
     }
@@ -142,11 +142,11 @@ check_owner(Check *check, const json_t *owner)
 
     for (gsize i = 0; i < G_N_ELEMENTS(members); i++) {
         g_autofree char *path = g_strdup_printf("metadata.ownerReferences.%s", members[i].member);
-        if (*check_text(owner, members[i].member) == '\0')
+        if (*json_path_text(owner, members[i].member) == '\0')
             check_fault(check, owner, path, "Invalid value: \"\": %s", members[i].fault);
     }
-    if (strcmp(check_text(owner, "apiVersion"), "v1") == 0 &&
-        strcmp(check_text(owner, "kind"), "Event") == 0)
+    if (strcmp(json_path_text(owner, "apiVersion"), "v1") == 0 &&
+        strcmp(json_path_text(owner, "kind"), "Event") == 0)
         check_invalid(check, owner, "metadata.ownerReferences",
                       "/v1, Kind=Event is disallowed from being an owner");
 }
@@ -163,7 +163,7 @@ check_owners(Check *check, const json_t *owners)
         if (!check_flag(owner, "controller"))
             continue;
         g_autofree char *name =
-            g_strdup_printf("%s/%s", check_text(owner, "kind"), check_text(owner, "name"));
+            g_strdup_printf("%s/%s", json_path_text(owner, "kind"), json_path_text(owner, "name"));
         if (first != NULL) {
             g_autofree char *detail = g_strdup_printf(
                 "Only one reference can have Controller set to true. Found \"true\" "

@@ -150,7 +150,7 @@ pod_updates_check_gates(Check *check)
 
     json_array_foreach((json_t *)new, i, gate) {
         g_autofree char *path = g_strdup_printf("spec.schedulingGates[%zu].name", i);
-        const char *name = check_text(gate, "name");
+        const char *name = json_path_text(gate, "name");
         if (json_list_find(old, "name", name) == NULL)
             check_fault(check, gate, path,
                         "Forbidden: only deletion is allowed, but found new scheduling gate '%s'",
@@ -241,7 +241,7 @@ check_ephemeral(Check *check, const json_t *pod)
     }
     for (size_t i = 0; i < json_array_size(old); i++) {
         const json_t *was = json_array_get(old, i);
-        const char *name = check_text(was, "name");
+        const char *name = json_path_text(was, "name");
         const json_t *is = json_list_find(new, "name", name);
         if (is == NULL)
             check_fault(check, new, path,
@@ -276,13 +276,13 @@ check_memory_limit(Check *check, const json_t *old, const json_t *new, const cha
     size_t i;
 
     json_array_foreach((json_t *)policies, i, policy)
-        if (strcmp(check_text(policy, "resourceName"), "memory") == 0 &&
-            strcmp(check_text(policy, "restartPolicy"), "RestartContainer") == 0)
+        if (strcmp(json_path_text(policy, "resourceName"), "memory") == 0 &&
+            strcmp(json_path_text(policy, "restartPolicy"), "RestartContainer") == 0)
             return;
     if (check->minor >= 34 ||
-        !quantity_parse(check_text(new, "resources.limits.memory"), &after, NULL, NULL))
+        !quantity_parse(json_path_text(new, "resources.limits.memory"), &after, NULL, NULL))
         return;
-    if (!quantity_parse(check_text(old, "resources.limits.memory"), &before, NULL, NULL))
+    if (!quantity_parse(json_path_text(old, "resources.limits.memory"), &before, NULL, NULL))
         check_forbidden(check, json_path_get(new, "resources.limits"), path,
                         "memory limits cannot be added unless resizePolicy is RestartContainer");
     else if (after < before)
@@ -342,7 +342,7 @@ check_resize_list(Check *check, const json_t *old, json_t *new, const char *list
         g_autofree char *at = g_strdup_printf("spec.%s[%zu].resources", list, i);
         const json_t *before = json_array_get(json_object_get(old, list), i);
         gboolean may_change =
-            !are_init || strcmp(check_text(before, "restartPolicy"), "Always") == 0;
+            !are_init || strcmp(json_path_text(before, "restartPolicy"), "Always") == 0;
         if (may_change) {
             check_resize_container(check, before, container, at);
             drop_cpu_and_memory(container, before);
@@ -369,7 +369,7 @@ check_resizable(Check *check, const json_t *pod)
         check_forbidden(check, pod, "", "pods with pod-level resources cannot be resized");
     else if (mirror != NULL)
         check_forbidden(check, pod, "", "static pods cannot be resized");
-    else if (strcmp(check_text(check->old, "spec.os.name"), "windows") == 0)
+    else if (strcmp(json_path_text(check->old, "spec.os.name"), "windows") == 0)
         check_forbidden(check, pod, "", "windows pods cannot be resized");
     else
         return TRUE;
@@ -390,7 +390,7 @@ check_resize(Check *check, const json_t *pod)
     if (strcmp(pod_json_quality(old), pod_json_quality(spec)) != 0)
         check_fault(check, spec, "spec",
                     "Invalid value: \"%s\": Pod QOS Class may not change as a result of resizing",
-                    check_text(pod, "status.qosClass"));
+                    json_path_text(pod, "status.qosClass"));
     check_resize_list(check, old, new, "initContainers");
     check_resize_list(check, old, new, "containers");
     if (check->n_faults == n_faults && !api_check_same(spec_type(check), old, new))
@@ -413,7 +413,7 @@ check_states(Check *check, const json_t *pod, const char *list, const char *poli
              json_integer_value(json_object_get(end, "exitCode")) != 0))
             continue;
         json_array_foreach(json_path_get(pod, path), k, is)
-            if (strcmp(check_text(was, "name"), check_text(is, "name")) == 0 &&
+            if (strcmp(json_path_text(was, "name"), json_path_text(is, "name")) == 0 &&
                 !check_has(is, "state.terminated"))
                 check_forbidden(check, is, at, "may not be transitioned to non-terminated state");
     }
@@ -423,13 +423,14 @@ check_states(Check *check, const json_t *pod, const char *list, const char *poli
 static void
 check_status(Check *check, const json_t *pod)
 {
-    const char *policy = check_text(check->old, "spec.restartPolicy");
+    const char *policy = json_path_text(check->old, "spec.restartPolicy");
     const json_t *nominated = json_path_get(pod, "status.nominatedNodeName");
 
-    if (strcmp(check_text(check->old, "spec.nodeName"), check_text(pod, "spec.nodeName")) != 0)
+    if (strcmp(json_path_text(check->old, "spec.nodeName"), json_path_text(pod, "spec.nodeName")) !=
+        0)
         check_forbidden(check, json_path_get(pod, "spec.nodeName"), "status.nodeName",
                         "may not be changed directly");
-    if (nominated != NULL && *check_text(pod, "status.nominatedNodeName") != '\0')
+    if (nominated != NULL && *json_path_text(pod, "status.nominatedNodeName") != '\0')
         check_format(check, nominated, "status.nominatedNodeName", "dns-subdomain");
     if (check_has(check->old, "status.qosClass"))
         check_immutable(check, "status.qosClass", "status.qosClass");

@@ -17,7 +17,7 @@ check_image_blanks(Check *check, const json_t *spec, const char *list)
 
     json_array_foreach(json_path_get(spec, list), i, item) {
         g_autofree char *path = g_strdup_printf("spec.%s[%zu].image", list, i);
-        const char *image = check_text(item, "image");
+        const char *image = json_path_text(item, "image");
         g_autofree char *stripped = g_strstrip(g_strdup(image));
         if (strcmp(stripped, image) != 0)
             check_invalid(check, json_object_get(item, "image"), path,
@@ -38,11 +38,11 @@ check_host_ports(Check *check, const json_t *containers, const char *list)
             g_hash_table_remove_all(seen);
         json_array_foreach(json_path_get(container, "ports"), k, port) {
             json_int_t number = json_integer_value(json_object_get(port, "hostPort"));
-            const char *protocol = check_text(port, "protocol");
+            const char *protocol = json_path_text(port, "protocol");
             g_autofree char *path = g_strdup_printf("%s[%zu].ports[%zu].hostPort", list, i, k);
             char *key =
                 g_strdup_printf("%s/%s/%" JSON_INTEGER_FORMAT, *protocol == '\0' ? "TCP" : protocol,
-                                check_text(port, "hostIP"), number);
+                                json_path_text(port, "hostIP"), number);
             if (number == 0)
                 g_free(key);
             else if (!g_hash_table_contains(seen, key))
@@ -80,7 +80,7 @@ static gboolean
 has_container(const json_t *containers, size_t n, const char *name)
 {
     for (size_t i = 0; i < MIN(n, json_array_size(containers)); i++)
-        if (strcmp(check_text(json_array_get(containers, i), "name"), name) == 0)
+        if (strcmp(json_path_text(json_array_get(containers, i), "name"), name) == 0)
             return TRUE;
     return FALSE;
 }
@@ -97,7 +97,8 @@ check_init_containers(Check *check, const json_t *spec)
     size_t i;
 
     json_array_foreach((json_t *)containers, i, item) {
-        const char *policy = check_text(item, "restartPolicy"), *name = check_text(item, "name");
+        const char *policy = json_path_text(item, "restartPolicy"),
+                   *name = json_path_text(item, "name");
         g_autofree char *at = g_strdup_printf("initContainers[%zu]", i);
         g_autofree char *name_at = g_strconcat(at, ".name", NULL),
                         *policy_at = g_strconcat(at, ".restartPolicy", NULL);
@@ -141,7 +142,7 @@ check_dns(Check *check, const json_t *spec)
     const json_t *servers = json_path_get(config, "nameservers"), *item;
     size_t i;
 
-    if (strcmp(check_text(spec, "dnsPolicy"), "None") == 0 && json_array_size(servers) == 0) {
+    if (strcmp(json_path_text(spec, "dnsPolicy"), "None") == 0 && json_array_size(servers) == 0) {
         if (config == NULL)
             check_required(check, "dnsConfig", "must provide `dnsConfig` when `dnsPolicy` is None");
         else
@@ -157,7 +158,7 @@ check_dns(Check *check, const json_t *spec)
                       "must not have more than 32 search paths");
     json_array_foreach(json_path_get(config, "options"), i, item) {
         g_autofree char *path = g_strdup_printf("dnsConfig.options[%zu]", i);
-        if (*check_text(item, "name") == '\0')
+        if (*json_path_text(item, "name") == '\0')
             check_required(check, path, "must not be empty");
     }
 }
@@ -171,10 +172,10 @@ pods_check_gates(Check *check, const json_t *spec)
 
     json_array_foreach((json_t *)gates, i, item) {
         g_autofree char *path = g_strdup_printf("schedulingGates[%zu]", i);
-        const char *name = check_text(item, "name");
+        const char *name = json_path_text(item, "name");
         check_format(check, json_path_get(item, "name"), path, "qualified-name");
         for (size_t k = 0; k < i; k++)
-            if (strcmp(check_text(json_array_get(gates, k), "name"), name) == 0) {
+            if (strcmp(json_path_text(json_array_get(gates, k), "name"), name) == 0) {
                 check_fault(check, item, path, "Duplicate value: \"%s\"", name);
                 break;
             }
@@ -220,7 +221,7 @@ check_os(Check *check, const json_t *spec)
                                            "securityContext.seccompProfile",
                                            "securityContext.supplementalGroups",
                                            "securityContext.sysctls"};
-    const char *os = check_text(spec, "os.name");
+    const char *os = json_path_text(spec, "os.name");
 
     if (strcmp(os, "linux") == 0 && check_has(spec, "securityContext.windowsOptions"))
         check_forbidden(check, json_path_get(spec, "securityContext.windowsOptions"),
@@ -246,8 +247,8 @@ check_ephemeral_names(Check *check, const json_t *spec)
         g_autofree char *at = g_strdup_printf("ephemeralContainers[%zu].name", i);
         g_autofree char *target_at =
             g_strdup_printf("ephemeralContainers[%zu].targetContainerName", i);
-        const char *name = check_text(one, "name"),
-                   *target = check_text(one, "targetContainerName");
+        const char *name = json_path_text(one, "name"),
+                   *target = json_path_text(one, "targetContainerName");
         if (has_container(plain, G_MAXSIZE, name) || has_container(init, G_MAXSIZE, name) ||
             has_container(list, i, name))
             check_duplicate(check, json_path_get(one, "name"), at);
@@ -296,7 +297,7 @@ pods_check_pod(Check *check, const json_t *pod)
     if (json_array_size(json_path_get(spec, "ephemeralContainers")) > 0)
         check_forbidden(check, json_path_get(spec, "ephemeralContainers"),
                         "spec.ephemeralContainers", "cannot be set on create");
-    if (*check_text(spec, "nodeName") != '\0' &&
+    if (*json_path_text(spec, "nodeName") != '\0' &&
         json_array_size(json_path_get(spec, "schedulingGates")) > 0)
         check_forbidden(check, json_path_get(spec, "nodeName"), "spec.nodeName",
                         "cannot be set until all schedulingGates have been cleared");
@@ -322,7 +323,7 @@ check_binding(Check *check, const json_t *binding)
     if (json_is_string(kind) && *json_string_value(kind) != '\0' &&
         strcmp(json_string_value(kind), "Node") != 0)
         check_unsupported(check, kind, "target.kind", kinds);
-    if (*check_text(binding, "target.name") == '\0')
+    if (*json_path_text(binding, "target.name") == '\0')
         check_required(check, "target.name", "");
 }
 

@@ -66,7 +66,7 @@ check_limit(Check *check, const json_t *item)
                                         "maxLimitRequestRatio"};
     static const char *const of_containers[] = {"default", "defaultRequest"};
     g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
-    const char *type = check_text(item, "type"), *resource;
+    const char *type = json_path_text(item, "type"), *resource;
     json_t *value;
 
     if (*type != '\0' && strchr(type, '/') == NULL && !g_strv_contains(types, type))

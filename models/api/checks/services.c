@@ -11,7 +11,7 @@
 static gboolean
 is_type(const json_t *spec, const char *type)
 {
-    const char *given = check_text(spec, "type");
+    const char *given = json_path_text(spec, "type");
 
     return strcmp(*given == '\0' ? "ClusterIP" : given, type) == 0;
 }
@@ -27,7 +27,7 @@ check_same_ports(Check *check, const json_t *ports, const char *member)
     size_t i;
 
     json_array_foreach((json_t *)ports, i, port) {
-        const char *protocol = check_text(port, "protocol");
+        const char *protocol = json_path_text(port, "protocol");
         json_int_t number = json_integer_value(json_object_get(port, member));
         g_autofree char *path = g_strdup_printf("ports[%zu]%s", i, is_node_port ? ".nodePort" : "");
         if (number == 0)
@@ -58,7 +58,7 @@ check_ports(Check *check, const json_t *spec)
                         *node_port = g_strdup_printf("ports[%zu].nodePort", i),
                         *target = g_strdup_printf("ports[%zu].targetPort", i);
         const json_t *value = json_path_get(port, "targetPort");
-        if (json_array_size(ports) > 1 && *check_text(port, "name") == '\0')
+        if (json_array_size(ports) > 1 && *json_path_text(port, "name") == '\0')
             check_required(check, name, "");
         if (is_type(spec, "ClusterIP") &&
             json_integer_value(json_object_get(port, "nodePort")) != 0)
@@ -77,7 +77,7 @@ check_ports(Check *check, const json_t *spec)
 static void
 check_type(Check *check, const json_t *spec, gboolean is_headless)
 {
-    const char *name = check_text(spec, "externalName");
+    const char *name = json_path_text(spec, "externalName");
     g_autofree char *host = g_strndup(name, strlen(name) - g_str_has_suffix(name, "."));
     static const char *const forbidden[] = {"clusterIPs", "ipFamilies", "ipFamilyPolicy"};
 
@@ -87,11 +87,11 @@ check_type(Check *check, const json_t *spec, gboolean is_headless)
     if (is_headless && (is_type(spec, "LoadBalancer") || is_type(spec, "NodePort")))
         check_fault(check, json_path_get(spec, "clusterIP"), "clusterIPs[0]",
                     "Invalid value: \"None\": may not be set to 'None' for %s services",
-                    check_text(spec, "type"));
+                    json_path_text(spec, "type"));
     if (!is_type(spec, "ExternalName"))
         return;
     for (gsize i = 0; i < G_N_ELEMENTS(forbidden); i++)
-        if (check_has(spec, forbidden[i]) || (i == 0 && *check_text(spec, "clusterIP") != '\0'))
+        if (check_has(spec, forbidden[i]) || (i == 0 && *json_path_text(spec, "clusterIP") != '\0'))
             check_forbidden(check, NULL, forbidden[i], "may not be set for ExternalName services");
     if (*host == '\0')
         check_required(check, "externalName", "");
@@ -105,7 +105,7 @@ check_affinity(Check *check, const json_t *spec)
 {
     const json_t *config = json_path_get(spec, "sessionAffinityConfig");
     const json_t *timeout = json_path_get(config, "clientIP.timeoutSeconds");
-    gboolean by_client = strcmp(check_text(spec, "sessionAffinity"), "ClientIP") == 0;
+    gboolean by_client = strcmp(json_path_text(spec, "sessionAffinity"), "ClientIP") == 0;
 
     if (!by_client && config != NULL)
         check_forbidden(check, config, "sessionAffinityConfig",
@@ -142,11 +142,11 @@ check_load_balancer(Check *check, const json_t *spec)
         g_autofree char *path = g_strdup_printf("LoadBalancerSourceRanges[%zu]", i);
         check_format(check, range, path, "cidr");
     }
-    if (!is_outside && *check_text(spec, "externalTrafficPolicy") != '\0')
+    if (!is_outside && *json_path_text(spec, "externalTrafficPolicy") != '\0')
         check_invalid(check, policy, "externalTrafficPolicy",
                       "may only be set for externally-accessible services");
     if (json_integer_value(health) != 0 &&
-        !(is_balanced && strcmp(check_text(spec, "externalTrafficPolicy"), "Local") == 0))
+        !(is_balanced && strcmp(json_path_text(spec, "externalTrafficPolicy"), "Local") == 0))
         check_invalid(check, health, "healthCheckNodePort",
                       "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` "
                       "is 'Local'");
@@ -158,7 +158,7 @@ check_service(Check *check, const json_t *spec)
     static const char *const distributions[] = {"PreferClose", NULL};
     const json_t *ip = json_path_get(spec, "clusterIP");
     const json_t *distribution = json_path_get(spec, "trafficDistribution");
-    const char *text = check_text(spec, "clusterIP");
+    const char *text = json_path_text(spec, "clusterIP");
     gboolean is_headless = strcmp(text, "None") == 0;
 
     check_type(check, spec, is_headless);
@@ -188,7 +188,7 @@ check_subset(Check *check, const json_t *subset)
         check_required(check, "", "must specify `addresses` or `notReadyAddresses`");
     json_array_foreach((json_t *)ports, i, port) {
         g_autofree char *name = g_strdup_printf("ports[%zu].name", i);
-        if (json_array_size(ports) > 1 && *check_text(port, "name") == '\0')
+        if (json_array_size(ports) > 1 && *json_path_text(port, "name") == '\0')
             check_required(check, name, "");
     }
 }
@@ -232,7 +232,7 @@ check_endpoint_address(Check *check, const json_t *address)
 static void
 check_slice(Check *check, const json_t *slice)
 {
-    const char *type = check_text(slice, "addressType");
+    const char *type = json_path_text(slice, "addressType");
     gboolean is_short = strcmp(type, "IPv4") == 0;
     const json_t *endpoint, *address;
     size_t i, k;
@@ -261,7 +261,7 @@ check_backend(Check *check, const json_t *backend)
     gboolean has_resource = check_has(backend, "resource"),
              has_service = check_has(backend, "service");
     const json_t *number = json_path_get(backend, "service.port.number");
-    const char *name = check_text(backend, "service.port.name");
+    const char *name = json_path_text(backend, "service.port.name");
 
     if (has_resource == has_service) {
         check_fault(check, backend, "", "Invalid value: \"\": %s",
@@ -290,7 +290,7 @@ check_ingress_path(Check *check, const json_t *value)
     static const char *const parts[] = {"//", "/./", "/../", "%2f", "%2F"};
     static const char *const ends[] = {"/..", "/."};
     const json_t *path = json_path_get(value, "path");
-    const char *text = check_text(value, "path"), *type = check_text(value, "pathType");
+    const char *text = json_path_text(value, "path"), *type = json_path_text(value, "pathType");
     gboolean is_free = strcmp(type, "ImplementationSpecific") == 0;
     json_auto_t *empty = json_string("");
 
@@ -322,7 +322,7 @@ check_ingress(Check *check, const json_t *spec)
 static void
 check_class_parameters(Check *check, const json_t *value)
 {
-    const char *scope = check_text(value, "scope");
+    const char *scope = json_path_text(value, "scope");
 
     if (strcmp(scope, "Namespace") == 0 && !check_has(value, "namespace"))
         check_required(check, "namespace", "`parameters.scope` is set to 'Namespace'");

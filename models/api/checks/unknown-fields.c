@@ -9,13 +9,10 @@ static void
 report_unknown(ApiParser *parser, const SchemaType *type, const char *key, const json_t *value)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new();
-    g_autofree char *hint = NULL;
 
     for (const SchemaField *field = type->fields; field->name != NULL; field++)
         g_ptr_array_add(names, (char *)field->name);
-    const char *nearest = name_nearest(key, (const char *const *)names->pdata, names->len);
-    if (nearest != NULL)
-        hint = g_strdup_printf("did you mean \"%s\"?", nearest);
+    g_autofree char *hint = name_hint(key, (const char *const *)names->pdata, names->len);
     gsize length = api_parser_enter(parser, key);
     api_parser_fault(parser, value, hint, "unknown field");
     api_parser_leave(parser, length);

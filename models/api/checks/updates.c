@@ -63,8 +63,8 @@ check_role_ref(Check *check, const json_t *binding)
             check, json_path_get(binding, "roleRef"), "roleRef",
             "Invalid value: rbac.RoleRef{APIGroup:\"%s\", Kind:\"%s\", Name:\"%s\"}: cannot "
             "change roleRef",
-            check_text(binding, "roleRef.apiGroup"), check_text(binding, "roleRef.kind"),
-            check_text(binding, "roleRef.name"));
+            json_path_text(binding, "roleRef.apiGroup"), json_path_text(binding, "roleRef.kind"),
+            json_path_text(binding, "roleRef.name"));
 }
 
 /* ---- Jobs ---- */
@@ -102,7 +102,7 @@ check_job(Check *check, const json_t *job)
                                         "spec.podFailurePolicy", "spec.backoffLimitPerIndex",
                                         "spec.managedBy",        "spec.successPolicy"};
     const json_t *completions = json_path_get(job, "spec.completions");
-    gboolean is_indexed = strcmp(check_text(job, "spec.completionMode"), "Indexed") == 0;
+    gboolean is_indexed = strcmp(json_path_text(job, "spec.completionMode"), "Indexed") == 0;
 
     if (is_indexed && check->minor >= 27 && completions != NULL &&
         check_has(check->old, "spec.completions")) {
@@ -127,10 +127,12 @@ check_node(Check *check, const json_t *node)
         is_changed(check, "spec.podCIDRs"))
         check_forbidden(check, json_path_get(node, "spec.podCIDRs"), "spec.podCIDRs",
                         "node updates may not change podCIDR except from \"\" to valid");
-    else if (*check_text(check->old, "spec.podCIDR") != '\0' && is_changed(check, "spec.podCIDR"))
+    else if (*json_path_text(check->old, "spec.podCIDR") != '\0' &&
+             is_changed(check, "spec.podCIDR"))
         check_forbidden(check, json_path_get(node, "spec.podCIDR"), "spec.podCIDRs",
                         "node updates may not change podCIDR except from \"\" to valid");
-    if (*check_text(check->old, "spec.providerID") != '\0' && is_changed(check, "spec.providerID"))
+    if (*json_path_text(check->old, "spec.providerID") != '\0' &&
+        is_changed(check, "spec.providerID"))
         check_forbidden(check, json_path_get(node, "spec.providerID"), "spec.providerID",
                         "node updates may not change providerID except from \"\" to valid");
     if (is_changed(check, "spec.externalID"))
@@ -147,7 +149,7 @@ refuse_driver(Check *check, const json_t *driver)
     check_fault(check, driver, "CSINodeDriver",
                 "Invalid value: storage.CSINodeDriver{Name:\"%s\", NodeID:\"%s\", TopologyKeys:%s, "
                 "Allocatable:(*storage.VolumeNodeResources)(%s)}: field is immutable",
-                check_text(driver, "name"), check_text(driver, "nodeID"), key_text,
+                json_path_text(driver, "name"), json_path_text(driver, "nodeID"), key_text,
                 check_has(driver, "allocatable") ? "0xc000000000" : "nil");
 }
 
@@ -161,7 +163,7 @@ check_csi_node(Check *check, const json_t *node)
     json_array_foreach(json_path_get(node, "spec.drivers"), i, driver)
         json_array_foreach(json_path_get(check->old, "spec.drivers"), k, old) {
             json_auto_t *was = json_deep_copy(old), *is = json_deep_copy(driver);
-            if (strcmp(check_text(old, "name"), check_text(driver, "name")) != 0)
+            if (strcmp(json_path_text(old, "name"), json_path_text(driver, "name")) != 0)
                 continue;
             if (check->minor >= 33) {
                 json_object_del(was, "allocatable");
@@ -178,17 +180,18 @@ check_csi_node(Check *check, const json_t *node)
 static void
 check_service_address(Check *check, const json_t *service)
 {
-    const char *old = check_text(check->old, "spec.clusterIP"),
-               *new = check_text(service, "spec.clusterIP");
+    const char *old = json_path_text(check->old, "spec.clusterIP"),
+               *new = json_path_text(service, "spec.clusterIP");
 
-    if (strcmp(check_text(check->old, "spec.type"), "ExternalName") == 0 ||
-        strcmp(check_text(service, "spec.type"), "ExternalName") == 0)
+    if (strcmp(json_path_text(check->old, "spec.type"), "ExternalName") == 0 ||
+        strcmp(json_path_text(service, "spec.type"), "ExternalName") == 0)
         return;
     if (*old != '\0' && *new != '\0' && strcmp(old, new) != 0)
         check_fault(check, json_path_get(service, "spec.clusterIP"), "spec.clusterIPs[0]",
                     "Invalid value: []string{\"%s\"}: may not change once set", new);
-    if (*check_text(check->old, "spec.loadBalancerClass") != '\0' &&
-        strcmp(check_text(check->old, "spec.type"), check_text(service, "spec.type")) == 0 &&
+    if (*json_path_text(check->old, "spec.loadBalancerClass") != '\0' &&
+        strcmp(json_path_text(check->old, "spec.type"), json_path_text(service, "spec.type")) ==
+            0 &&
         is_changed(check, "spec.loadBalancerClass"))
         check_invalid(check, json_path_get(service, "spec.loadBalancerClass"),
                       "spec.loadBalancerClass", "may not change once set");
@@ -242,7 +245,7 @@ check_definition(Check *check, const json_t *definition)
         const char *name = json_string_value(item);
         g_autofree char *path = g_strdup_printf("status.storedVersions[%zu]", i);
         for (k = 0; k < json_array_size(versions); k++)
-            if (g_strcmp0(check_text(json_array_get(versions, k), "name"), name) == 0)
+            if (g_strcmp0(json_path_text(json_array_get(versions, k), "name"), name) == 0)
                 break;
         if (k == json_array_size(versions))
             check_fault(check, versions, path,

@@ -29,7 +29,7 @@ check_source_with_mode(Check *check, const json_t *source)
 static void
 check_key_to_path(Check *check, const json_t *item)
 {
-    const char *path = check_text(item, "path");
+    const char *path = json_path_text(item, "path");
 
     check_mode(check, item, "mode");
     if (g_str_has_prefix(path, "..") && path[2] != '/' && path[2] != '\0')
@@ -51,14 +51,14 @@ check_downward_file(Check *check, const json_t *file)
             check, file, "",
             "Invalid value: \"resource\": fieldRef and resourceFieldRef can not be specified "
             "simultaneously");
-    if (by_resource && *check_text(file, "resourceFieldRef.containerName") == '\0')
+    if (by_resource && *json_path_text(file, "resourceFieldRef.containerName") == '\0')
         check_required(check, "resourceFieldRef.containerName", "");
 }
 
 static void
 check_empty_dir(Check *check, const json_t *source)
 {
-    const char *limit = check_text(source, "sizeLimit");
+    const char *limit = json_path_text(source, "sizeLimit");
 
     if (*limit == '-' && strpbrk(limit, "123456789") != NULL)
         check_forbidden(check, json_path_get(source, "sizeLimit"), "sizeLimit",
@@ -68,7 +68,7 @@ check_empty_dir(Check *check, const json_t *source)
 static void
 check_nfs(Check *check, const json_t *source)
 {
-    const char *path = check_text(source, "path");
+    const char *path = json_path_text(source, "path");
 
     if (*path != '/')
         check_fault(check, json_path_get(source, "path"), "path",
@@ -78,7 +78,7 @@ check_nfs(Check *check, const json_t *source)
 static void
 check_iscsi(Check *check, const json_t *source)
 {
-    const char *name = check_text(source, "iqn");
+    const char *name = json_path_text(source, "iqn");
 
     if (*name != '\0' && !g_str_has_prefix(name, "iqn") && !g_str_has_prefix(name, "eui") &&
         !g_str_has_prefix(name, "naa"))
@@ -107,8 +107,8 @@ void
 check_mount_flags(Check *check, const json_t *container, const json_t *mount)
 {
     static const char *const modes[] = {"Disabled", "Enabled", "IfPossible", NULL};
-    const char *propagation = check_text(mount, "mountPropagation"),
-               *recursive = check_text(mount, "recursiveReadOnly");
+    const char *propagation = json_path_text(mount, "mountPropagation"),
+               *recursive = json_path_text(mount, "recursiveReadOnly");
 
     if (strcmp(propagation, "Bidirectional") == 0 &&
         !check_flag(container, "securityContext.privileged"))

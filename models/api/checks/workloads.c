@@ -12,7 +12,7 @@
 static void
 check_label_requirement(Check *check, const json_t *value)
 {
-    const char *operator= check_text(value, "operator");
+    const char *operator= json_path_text(value, "operator");
     const json_t *values = json_path_get(value, "values"), *item;
     size_t i;
 
@@ -44,8 +44,8 @@ check_label_selector(Check *check, const json_t *selector)
 static gboolean
 requirement_matches(const json_t *requirement, const json_t *labels)
 {
-    const char *operator= check_text(requirement, "operator");
-    const json_t *label = json_object_get(labels, check_text(requirement, "key")), *item;
+    const char *operator= json_path_text(requirement, "operator");
+    const json_t *label = json_object_get(labels, json_path_text(requirement, "key")), *item;
     gboolean is_in = FALSE;
     size_t i;
 
@@ -161,7 +161,7 @@ check_strategy(Check *check, const json_t *spec, const char *kind)
          "RollingUpdateStatefulSetStrategy", {"RollingUpdate", "OnDelete"},
          "must be 'RollingUpdate' or 'OnDelete'"},
     };
-    const char *policy = check_text(spec, "podManagementPolicy");
+    const char *policy = json_path_text(spec, "podManagementPolicy");
 
     if (*policy != '\0' && !g_strv_contains(policies, policy)) {
         g_autofree char *hint = check_hint(policy, policies);
@@ -172,7 +172,7 @@ check_strategy(Check *check, const json_t *spec, const char *kind)
     }
     for (gsize i = 0; i < G_N_ELEMENTS(strategies); i++) {
         g_autofree char *path = g_strdup_printf("%s.type", strategies[i].path);
-        const char *type = check_text(spec, path);
+        const char *type = json_path_text(spec, path);
         if (strcmp(strategies[i].kind, kind) != 0 || *type == '\0' ||
             g_strv_contains(strategies[i].words, type))
             continue;
@@ -195,7 +195,7 @@ check_controller(Check *check, const json_t *spec)
 {
     static const char path[] = "template.spec.activeDeadlineSeconds";
     const json_t *selector = json_path_get(spec, "selector"), *deadline = json_path_get(spec, path);
-    const char *kind = check_text(check->object, "kind");
+    const char *kind = json_path_text(check->object, "kind");
     g_autofree char *detail = g_strdup_printf("activeDeadlineSeconds in %s is not Supported", kind);
     gboolean is_empty = json_is_object(selector) &&
                         json_object_size(json_path_get(selector, "matchLabels")) == 0 &&

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "models/api/field.h"
+#include "models/api/fields.h"
 
 #define EMPTY_DIR "emptyDir/"
 
@@ -226,10 +227,9 @@ pod_empty_dir_read(const json_t *spec, const char *name, PodEmptyDir *dir)
     for (size_t i = 0; i < json_array_size(volumes); i++) {
         const json_t *volume = json_array_get(volumes, i);
         const json_t *source = json_object_get(volume, "emptyDir");
-        if (source == NULL ||
-            g_strcmp0(json_string_value(json_object_get(volume, "name")), name) != 0)
+        if (source == NULL || g_strcmp0(json_path_string(volume, "name"), name) != 0)
             continue;
-        const char *medium = json_string_value(json_object_get(source, "medium"));
+        const char *medium = json_path_string(source, "medium");
         *dir = (PodEmptyDir){.in_memory = g_strcmp0(medium, "Memory") == 0};
         dir->limit = amount_read(json_object_get(source, "sizeLimit"), &dir->limit_text);
         return TRUE;

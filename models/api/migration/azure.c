@@ -25,7 +25,7 @@ copy_field(json_t *attributes, const char *attribute, const json_t *source, cons
 static gboolean
 disk_to_csi(const MigrationOrigin *origin, json_t *csi, json_t *attributes, GError **error)
 {
-    const char *kind = json_string_value(json_object_get(origin->source, "kind"));
+    const char *kind = json_path_string(origin->source, "kind");
 
     (void)csi;
     if (kind != NULL && g_ascii_strcasecmp(kind, MANAGED) != 0)

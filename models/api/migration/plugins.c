@@ -38,7 +38,7 @@ partition_to_csi(const json_t *source, json_t *attributes, const char *none)
 static gboolean
 partition_from_csi(const json_t *csi, json_t *source, const char *none, GError **error)
 {
-    const char *text = json_string_value(json_path_get(csi, "volumeAttributes.partition"));
+    const char *text = json_path_string(csi, "volumeAttributes.partition");
     gint64 partition = 0;
 
     if (text != NULL && strcmp(text, none) != 0 &&

@@ -8,6 +8,7 @@
 #include "models/api/fields.h"
 #include "private.h"
 #include "sim/sim.h"
+#include "sim/strings.h"
 
 static const InTreePlugin *const plugins[] = {
     &plugin_aws_ebs, &plugin_azure_disk, &plugin_azure_file, &plugin_cinder,
@@ -85,11 +86,7 @@ in_tree_plugin_zone_key(const InTreePlugin *self)
 gboolean
 migration_fail(GError **error, const char *format, ...)
 {
-    va_list args;
-
-    va_start(args, format);
-    g_autofree char *text = g_strdup_vprintf(format, args);
-    va_end(args);
+    FORMATTED(text, format);
     g_set_error_literal(error, SIM_ERROR, SIM_ERROR_INVALID, text);
     return FALSE;
 }

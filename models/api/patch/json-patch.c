@@ -4,6 +4,7 @@
  * there, test finds null where nothing is. */
 #include <string.h>
 
+#include "models/api/fields.h"
 #include "patch-private.h"
 
 /* AccumulatedCopySizeLimit: the API server sets it to the longest body, 3 MiB (k8s.io/apiserver's
@@ -187,15 +188,15 @@ take_over(json_t *document, const char *from, const char *to, gsize *copied_byte
 static gboolean
 json_patch_carry_out(json_t *document, const json_t *operation, gsize *copied_bytes)
 {
-    const char *kind = json_string_value(json_object_get(operation, "op"));
-    const char *path = json_string_value(json_object_get(operation, "path"));
+    const char *kind = json_path_string(operation, "op");
+    const char *path = json_path_string(operation, "path");
     json_t *value = json_object_get(operation, "value");
     g_auto(JsonPatchPlace) place = {0};
 
     if (kind == NULL || path == NULL)
         return FALSE;
     if (strcmp(kind, "move") == 0 || strcmp(kind, "copy") == 0)
-        return take_over(document, json_string_value(json_object_get(operation, "from")), path,
+        return take_over(document, json_path_string(operation, "from"), path,
                          *kind == 'c' ? copied_bytes : NULL);
     if (*path == '\0' && strcmp(kind, "replace") == 0)
         return replace_document(document, value);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "patch-private.h"
+#include "sim/order.h"
 #include "sim/strings.h"
 
 #define DIRECTIVE "$patch"
@@ -16,11 +17,7 @@ static gboolean merge_object(json_t *object, json_t *patch, const SchemaType *ty
 
 static gboolean G_GNUC_PRINTF(3, 4) fail(GError **error, PatchError code, const char *format, ...)
 {
-    va_list arguments;
-
-    va_start(arguments, format);
-    g_autofree char *message = g_strdup_vprintf(format, arguments);
-    va_end(arguments);
+    FORMATTED(message, format);
     g_set_error_literal(error, PATCH_ERROR, (int)code, message);
     return FALSE;
 }
@@ -193,7 +190,7 @@ by_order(const void *a, const void *b)
     gssize left = x->wanted >= 0 ? x->wanted : x->before;
     gssize right = y->wanted >= 0 ? y->wanted : y->before;
 
-    return left < right ? -1 : left > right;
+    return ORDER(left, right);
 }
 
 /* normalizeElementOrder(): the patch's items take the order of @wanted, the others keep the order

@@ -237,8 +237,7 @@ check_amount(ApiParser *parser, const json_t *value, const ResourceAmount *amoun
     gsize length = api_parser_enter_member(parser, amount->name);
 
     if (fault != NULL) {
-        const char *nearest = name_nearest(amount->name, standard_resources, n_standard);
-        hint = nearest == NULL ? NULL : g_strdup_printf("did you mean \"%s\"?", nearest);
+        hint = name_hint(amount->name, standard_resources, n_standard);
         api_parser_fault(parser, value, hint, "Invalid value: \"%s\": %s", amount->name, fault);
     } else if (amount->value < 0) {
         api_parser_invalid(parser, value, NULL, "must be greater than or equal to 0");

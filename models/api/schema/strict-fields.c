@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Fields that a type does not have, or that a body has twice: strict decoding (fieldValidation) as
- * in sigs.k8s.io/json. Duplicates are seen only in the text, since a parser keeps one; unknown
- * fields are found in the text or in the parsed body. Which fields exist depends on the release. A
- * value of the wrong JSON type gets the message of Go's decoder, with the innermost struct around
- * it. */
+/* Compares a body with the type of its kind: unknown and duplicate fields, values of another type,
+ * and the clean-up that Go's decoder does. Duplicates are visible in the text alone, so
+ * strict_fields() walks the text (json-scan.h) and all others walk the parsed value. Below an
+ * unknown field nothing is told. Paths, words and the limit of a hundred faults are those of
+ * sigs.k8s.io/json. */
 #include "strict-fields.h"
 
 #include <string.h>
 
-/* sigs.k8s.io/json stops after this many faults. */
+#include "json-scan.h"
+
+/* sigs.k8s.io/json keeps no more. */
 #define FAULTS_MAX 100
 /* As jansson's parser: deeper texts are no bodies. */
 #define DEPTH_MAX 2048
 
 /* A walk over the text of a body. */
 typedef struct {
-    const char *at, *end;
     GString *path;
     GPtrArray *faults;
     unsigned depth;
@@ -55,128 +56,67 @@ enter(GString *path, const char *name)
     g_string_append_printf(path, "%s%s", path->len > 0 ? "." : "", name);
 }
 
+static void scan_value(Scan *self, JsonPart value, const SchemaType *type, gboolean is_known);
+
+/* @seen: the names of the members before it. @is_known: else nothing below is reported: the field
+ * itself is */
 static void
-skip_blanks(Scan *self)
+scan_member(Scan *self,
+            JsonPart key,
+            JsonPart value,
+            const SchemaType *type,
+            gboolean is_known,
+            GHashTable *seen)
 {
-    while (self->at < self->end && strchr(" \t\r\n", *self->at) != NULL && *self->at != '\0')
-        self->at++;
+    char *name = json_part_text((JsonPart){key.at - 1, key.length + 2}); /* with its quotes */
+
+    if (name == NULL)
+        return;
+    enter(self->path, name);
+    gboolean lacks = lacks_field(type, name, self->minor);
+    const SchemaType *member = schema_member(type, name);
+    if (is_known && lacks)
+        strict_fields_add_fault(self->faults, "unknown", self->path->str);
+    gboolean is_new = g_hash_table_add(seen, name);
+    if (is_known && !lacks && !is_new)
+        strict_fields_add_fault(self->faults, "duplicate", self->path->str);
+    scan_value(self, value, member, is_known && !lacks);
 }
 
-static gboolean
-skip(Scan *self, char character)
+static void
+scan_value(Scan *self, JsonPart value, const SchemaType *type, gboolean is_known)
 {
-    skip_blanks(self);
-    if (self->at >= self->end || *self->at != character)
-        return FALSE;
-    self->at++;
-    return TRUE;
-}
+    g_autoptr(GHashTable) seen = NULL;
+    JsonPart key, member;
+    JsonWalk walk;
 
-/* Returns: (owned): the string at this place; NULL: there is none */
-static char *
-scan_string(Scan *self)
-{
-    const char *begin;
-
-    skip_blanks(self);
-    begin = self->at;
-    if (!skip(self, '"'))
-        return NULL;
-    while (self->at < self->end && *self->at != '"')
-        self->at += *self->at == '\\' ? 2 : 1;
-    if (self->at >= self->end)
-        return NULL;
-    self->at++;
-    json_t *value = json_loadb(begin, (gsize)(self->at - begin), JSON_DECODE_ANY, NULL);
-    char *text = g_strdup(json_string_value(value));
-    json_decref(value);
-    return text;
-}
-
-static gboolean scan_value(Scan *self, const SchemaType *type, gboolean is_known);
-
-/* @is_known: else nothing below is reported: the field itself is */
-static gboolean
-scan_members(Scan *self, const SchemaType *type, gboolean is_known)
-{
-    g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-
-    if (skip(self, '}'))
-        return TRUE;
-    do {
-        char *name = scan_string(self);
+    if (self->depth == DEPTH_MAX || !json_walk_begin(&walk, value))
+        return;
+    self->depth++;
+    if (walk.close == '}')
+        seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    for (unsigned i = 0; json_walk_next(&walk, &key, &member); i++) {
         gsize length = self->path->len;
-
-        if (name == NULL)
-            return FALSE;
-        enter(self->path, name);
-        gboolean lacks = lacks_field(type, name, self->minor);
-        const SchemaType *member = schema_member(type, name);
-        if (is_known && lacks)
-            strict_fields_add_fault(self->faults, "unknown", self->path->str);
-        gboolean is_new = g_hash_table_add(seen, name);
-        if (is_known && !lacks && !is_new)
-            strict_fields_add_fault(self->faults, "duplicate", self->path->str);
-        if (!skip(self, ':') || !scan_value(self, member, is_known && !lacks))
-            return FALSE;
+        if (seen != NULL) {
+            scan_member(self, key, member, type, is_known, seen);
+        } else {
+            g_string_append_printf(self->path, "[%u]", i);
+            scan_value(self, member, type != NULL ? type->element : NULL, is_known);
+        }
         g_string_truncate(self->path, length);
-    } while (skip(self, ','));
-    return skip(self, '}');
-}
-
-static gboolean
-scan_items(Scan *self, const SchemaType *type, gboolean is_known)
-{
-    const SchemaType *element = type != NULL ? type->element : NULL;
-    unsigned index = 0;
-
-    if (skip(self, ']'))
-        return TRUE;
-    do {
-        gsize length = self->path->len;
-
-        g_string_append_printf(self->path, "[%u]", index++);
-        if (!scan_value(self, element, is_known))
-            return FALSE;
-        g_string_truncate(self->path, length);
-    } while (skip(self, ','));
-    return skip(self, ']');
-}
-
-static gboolean
-scan_value(Scan *self, const SchemaType *type, gboolean is_known)
-{
-    gboolean done;
-
-    if (++self->depth > DEPTH_MAX)
-        return FALSE;
-    skip_blanks(self);
-    if (skip(self, '{')) {
-        done = scan_members(self, type, is_known);
-    } else if (skip(self, '[')) {
-        done = scan_items(self, type, is_known);
-    } else if (self->at < self->end && *self->at == '"') {
-        g_autofree char *text = scan_string(self);
-        done = text != NULL;
-    } else {
-        const char *begin = self->at;
-        while (self->at < self->end &&
-               (g_ascii_isalnum(*self->at) || strchr("+-.", *self->at) != NULL) &&
-               *self->at != '\0')
-            self->at++;
-        done = self->at > begin;
     }
+    if (walk.is_broken && seen != NULL && key.length > 0)
+        scan_member(self, key, member, type, is_known, seen);
     self->depth--;
-    return done;
 }
 
 void
 strict_fields(const SchemaType *type, int minor, const char *text, gsize length, GPtrArray *faults)
 {
     g_autoptr(GString) path = g_string_new(NULL);
-    Scan scan = {.at = text, .end = text + length, .path = path, .faults = faults, .minor = minor};
+    Scan scan = {.path = path, .faults = faults, .minor = minor};
 
-    scan_value(&scan, type, TRUE);
+    scan_value(&scan, (JsonPart){text, length}, type, TRUE);
 }
 
 static void

@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sim/strings.h"
 #include "way.h"
 
 #define MARK "kvolsim-loop" /* marks our folder; the process that works there has it locked */
@@ -51,11 +52,7 @@ loop_deed_name(LoopDeed deed)
 gboolean
 loop_refuse(GError **error, CsiCode code, const char *format, ...)
 {
-    va_list args;
-
-    va_start(args, format);
-    g_autofree char *text = g_strdup_vprintf(format, args);
-    va_end(args);
+    FORMATTED(text, format);
     g_set_error(error, LOOP_ERROR, code, "%s", text);
     return FALSE;
 }
@@ -63,11 +60,7 @@ loop_refuse(GError **error, CsiCode code, const char *format, ...)
 gboolean
 loop_refuse_errno(GError **error, int code, const char *format, ...)
 {
-    va_list args;
-
-    va_start(args, format);
-    g_autofree char *text = g_strdup_vprintf(format, args);
-    va_end(args);
+    FORMATTED(text, format);
     g_set_error(error, LOOP_ERROR,
                 code == ENOSPC || code == EDQUOT ? CSI_RESOURCE_EXHAUSTED : CSI_INTERNAL, "%s: %s",
                 text, g_strerror(code));

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "models/api/fields.h"
+#include "sim/order.h"
 #include "way.h"
 
 /* ---- Capabilities ---- */
@@ -394,14 +396,6 @@ loop_record_remove(LoopBackend *self, const char *file)
 
 /* ---- Reading them again ---- */
 
-static const char *
-state_text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-
-    return text != NULL ? text : "";
-}
-
 static int64_t
 state_number_of(const json_t *object, const char *key)
 {
@@ -415,27 +409,27 @@ read_capability(const json_t *json)
         .mode = (CsiAccessMode)CLAMP(state_number_of(json, "mode"), 0, CSI_N_MODES - 1),
         .type =
             state_number_of(json, "type") == CSI_ACCESS_BLOCK ? CSI_ACCESS_BLOCK : CSI_ACCESS_MOUNT,
-        .fs_type = g_strdup(state_text_of(json, "fsType")),
-        .mount_flags = g_strdup(state_text_of(json, "flags")),
-        .mount_group = g_strdup(state_text_of(json, "group")),
+        .fs_type = g_strdup(json_path_text(json, "fsType")),
+        .mount_flags = g_strdup(json_path_text(json, "flags")),
+        .mount_group = g_strdup(json_path_text(json, "group")),
     };
 }
 
 static void
 read_place(LoopVolume *volume, const json_t *json)
 {
-    LoopPlace *place = loop_volume_place(volume, state_text_of(json, "node"));
+    LoopPlace *place = loop_volume_place(volume, json_path_text(json, "node"));
     const json_t *targets = json_object_get(json, "targets");
 
     place->is_published = json_is_true(json_object_get(json, "published"));
     place->readonly = json_is_true(json_object_get(json, "readonly"));
     place->published = read_capability(json_object_get(json, "publishedAs"));
     place->staged = read_capability(json_object_get(json, "stagedAs"));
-    place->staging_path = g_strdup(json_string_value(json_object_get(json, "staged")));
+    place->staging_path = g_strdup(json_path_string(json, "staged"));
     for (gsize i = 0; i < json_array_size(targets); i++) {
         const json_t *from = json_array_get(targets, i);
         LoopTarget *target = g_new0(LoopTarget, 1);
-        target->path = g_strdup(state_text_of(from, "path"));
+        target->path = g_strdup(json_path_text(from, "path"));
         target->readonly = json_is_true(json_object_get(from, "readonly"));
         target->capability = read_capability(json_object_get(from, "capability"));
         g_ptr_array_add(place->targets, target);
@@ -445,7 +439,7 @@ read_place(LoopVolume *volume, const json_t *json)
 static void
 state_read_volume(LoopBackend *self, const json_t *json)
 {
-    LoopVolume *volume = volume_new(state_text_of(json, "id"), state_text_of(json, "name"),
+    LoopVolume *volume = volume_new(json_path_text(json, "id"), json_path_text(json, "name"),
                                     state_number_of(json, "sequence"));
     const json_t *places = json_object_get(json, "places");
 
@@ -456,8 +450,8 @@ state_read_volume(LoopBackend *self, const json_t *json)
     volume->is_sparse = json_is_true(json_object_get(json, "sparse"));
     g_free(volume->parameters);
     g_free(volume->source_id);
-    volume->parameters = g_strdup(state_text_of(json, "parameters"));
-    volume->source_id = g_strdup(state_text_of(json, "source"));
+    volume->parameters = g_strdup(json_path_text(json, "parameters"));
+    volume->source_id = g_strdup(json_path_text(json, "source"));
     volume->is_there = TRUE;
     for (gsize i = 0; i < json_array_size(places); i++)
         read_place(volume, json_array_get(places, i));
@@ -469,9 +463,9 @@ state_read_volume(LoopBackend *self, const json_t *json)
 static void
 read_snapshot(LoopBackend *self, const json_t *json)
 {
-    LoopSnapshot *snapshot = loop_snapshot_add(self, state_text_of(json, "name"));
+    LoopSnapshot *snapshot = loop_snapshot_add(self, json_path_text(json, "name"));
 
-    snapshot->source_id = g_strdup(state_text_of(json, "source"));
+    snapshot->source_id = g_strdup(json_path_text(json, "source"));
     snapshot->size_bytes = state_number_of(json, "sizeBytes");
     snapshot->created_at = state_number_of(json, "createdAt");
     snapshot->sequence = state_number_of(json, "sequence");
@@ -505,7 +499,7 @@ compare_volumes(const void *a, const void *b)
 {
     const LoopVolume *x = *(LoopVolume *const *)a, *y = *(LoopVolume *const *)b;
 
-    return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
+    return ORDER(x->sequence, y->sequence);
 }
 
 static int
@@ -513,7 +507,7 @@ compare_snapshots(const void *a, const void *b)
 {
     const LoopSnapshot *x = *(LoopSnapshot *const *)a, *y = *(LoopSnapshot *const *)b;
 
-    return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
+    return ORDER(x->sequence, y->sequence);
 }
 
 gboolean

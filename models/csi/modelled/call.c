@@ -3,17 +3,12 @@
  * locked, its luck drawn. It is served: past the limits, for as long as its latency. It is done:
  * checked again, as the world may have changed, carried out, answered. */
 #include "modelled-private.h"
-
-#include <stdarg.h>
+#include "sim/strings.h"
 
 CallVerdict
 modelled_refuse(ModelledCall *call, CsiCode code, const char *format, ...)
 {
-    va_list args;
-
-    va_start(args, format);
-    g_autofree char *message = g_strdup_vprintf(format, args);
-    va_end(args);
+    FORMATTED(message, format);
     call->refusal_code = code;
     call->refusal = strings_intern(call->base.driver->strings, message);
     return VERDICT_REFUSE;

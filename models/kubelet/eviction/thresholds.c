@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "models/api/field.h"
+#include "sim/order.h"
 
 /* signalToNodeCondition and signalToResource in helpers.go. */
 static const struct {
@@ -227,9 +228,7 @@ thresholds_met(const Thresholds *self, const Observation *observations, gboolean
 int
 eviction_rank_compare(const EvictionRank *a, const EvictionRank *b)
 {
-    if (!a->exceeds != !b->exceeds)
-        return a->exceeds ? -1 : 1;
-    if (a->priority != b->priority)
-        return a->priority < b->priority ? -1 : 1;
-    return a->excess > b->excess ? -1 : a->excess < b->excess;
+    return ORDER(!a->exceeds, !b->exceeds)
+           ?: ORDER(a->priority, b->priority)
+           ?: ORDER(b->excess, a->excess);
 }

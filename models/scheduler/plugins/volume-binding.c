@@ -143,9 +143,8 @@ compare_volumes(gconstpointer a, gconstpointer b)
 {
     const Volume *first = *(const Volume *const *)a, *second = *(const Volume *const *)b;
 
-    int order = volume_compare_capacity(first, second);
-
-    return order != 0 ? order : strcmp(first->meta.key->name, second->meta.key->name);
+    return volume_compare_capacity(first, second)
+               ?: strcmp(first->meta.key->name, second->meta.key->name);
 }
 
 /* One volume of the claim's class, judged by all but the node. Returns: FALSE: the search ends */

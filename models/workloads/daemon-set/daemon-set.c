@@ -8,6 +8,7 @@
 
 #include "models/cluster/kube-controller-manager.h"
 #include "models/workloads/daemon-set/private.h"
+#include "sim/order.h"
 
 /* ---- State between syncs ---- */
 
@@ -124,9 +125,8 @@ by_age(const void *a, const void *b)
 
     if ((left->node_name == NULL) != (right->node_name == NULL))
         return left->node_name == NULL ? 1 : -1;
-    if (left->meta.created_at != right->meta.created_at)
-        return left->meta.created_at < right->meta.created_at ? -1 : 1;
-    return g_strcmp0(object_name(&left->meta), object_name(&right->meta));
+    return ORDER(left->meta.created_at, right->meta.created_at)
+               ?: g_strcmp0(object_name(&left->meta), object_name(&right->meta));
 }
 
 static void

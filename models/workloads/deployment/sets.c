@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "models/workloads/pods.h"
+#include "sim/order.h"
 
 static const ReplicaSet *
 set_at(const GPtrArray *sets, unsigned i)
@@ -21,9 +22,7 @@ compare_creation(const ReplicaSet *a, const ReplicaSet *b)
 {
     SimTime at_a = whole_seconds(a->meta.created_at), at_b = whole_seconds(b->meta.created_at);
 
-    if (at_a != at_b)
-        return at_a < at_b ? -1 : 1;
-    return strcmp(object_name(&a->meta), object_name(&b->meta));
+    return ORDER(at_a, at_b) ?: strcmp(object_name(&a->meta), object_name(&b->meta));
 }
 
 static int
@@ -237,9 +236,9 @@ compare_size(const void *a, const void *b, void *grows)
 {
     const ReplicaSet *x = *(const ReplicaSet *const *)a, *y = *(const ReplicaSet *const *)b;
 
-    if (x->replicas != y->replicas)
-        return x->replicas > y->replicas ? -1 : 1;
-    return *(const gboolean *)grows ? compare_creation(y, x) : compare_creation(x, y);
+    return ORDER(y->replicas, x->replicas)
+               ?: *(const gboolean *)grows ? compare_creation(y, x)
+                                           : compare_creation(x, y);
 }
 
 /* Each set takes its part; the biggest one also takes the rest. */

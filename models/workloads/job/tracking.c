@@ -3,6 +3,7 @@
  * counted, in this order, so that no pod is lost or counted twice (WL-84). Then the Job may end.
  * trackJobStatusAndRemoveFinalizers() of job_controller.go. */
 #include "models/workloads/job/private.h"
+#include "sim/order.h"
 
 #define UNCOUNTED_MAX 500 /* WL-84: MaxUncountedPods */
 
@@ -283,7 +284,7 @@ by_index(const void *a, const void *b)
 {
     int32_t x = pod_job_index(*(const Pod *const *)a), y = pod_job_index(*(const Pod *const *)b);
 
-    return x < y ? -1 : x > y;
+    return ORDER(x, y);
 }
 
 static void

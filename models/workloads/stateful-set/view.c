@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/workloads/stateful-set/private.h"
+#include "sim/order.h"
 
 /* The view of a StatefulSet in a sync (WL-40, steps 1 to 4). */
 
@@ -47,7 +48,7 @@ compare_ordinals_down(const void *a, const void *b, void *set)
     int32_t ordinal_a = stateful_pod_ordinal(set, (*(const Pod *const *)a)->meta.key);
     int32_t ordinal_b = stateful_pod_ordinal(set, (*(const Pod *const *)b)->meta.key);
 
-    return ordinal_a > ordinal_b ? -1 : ordinal_a < ordinal_b;
+    return ORDER(ordinal_b, ordinal_a);
 }
 
 static gboolean

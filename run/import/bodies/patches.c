@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "patches.h"
+#include "models/api/fields.h"
 
 #include <glib.h>
 
@@ -48,8 +49,8 @@ patch_of_operations(const json_t *operations, const json_t *now)
     gsize i;
 
     json_array_foreach((json_t *)operations, i, operation) {
-        const char *path = json_string_value(json_object_get(operation, "path"));
-        const char *from = json_string_value(json_object_get(operation, "from"));
+        const char *path = json_path_string(operation, "path");
+        const char *from = json_path_string(operation, "from");
         if (path != NULL)
             add_path(merged, path, now);
         if (from != NULL)

@@ -4,6 +4,7 @@
  * pod's first seconds, a taint acts at once, and a class suits if the claim's later requests fit
  * it. The remaining members are taken from objects in the dumps. */
 #include "unseen.h"
+#include "models/api/fields.h"
 
 #include <string.h>
 
@@ -185,8 +186,8 @@ is_attachable(const GPtrArray *dumps, const char *driver)
 static int
 suits(const GPtrArray *dumps, const json_t *class, const ClaimFate *fate)
 {
-    const char *mode = json_string_value(json_object_get(class, "volumeBindingMode"));
-    const char *driver = json_string_value(json_object_get(class, "provisioner"));
+    const char *mode = json_path_string(class, "volumeBindingMode");
+    const char *driver = json_path_string(class, "provisioner");
     const json_t *marks = json_object_get(json_object_get(class, "metadata"), "annotations");
     const char *is_default =
         json_string_value(json_object_get(marks, "storageclass.kubernetes.io/is-default-class"));

@@ -82,8 +82,8 @@ flags_expand(const json_t *container, const char *text)
     gsize i;
 
     json_array_foreach(json_object_get(container, "env"), i, variable) {
-        const char *name = json_string_value(json_object_get(variable, "name"));
-        const char *value = json_string_value(json_object_get(variable, "value"));
+        const char *name = json_path_string(variable, "name");
+        const char *value = json_path_string(variable, "value");
         g_autofree char *reference = g_strdup_printf("$(%s)", name != NULL ? name : "");
         if (value != NULL && expanded->len + strlen(value) <= VALUE_BYTES_MAX)
             g_string_replace(expanded, reference, value, 0);
@@ -181,7 +181,7 @@ read_list(const Args *self, const json_t *list)
 char *
 flags_image_release(const json_t *container)
 {
-    const char *image = json_string_value(json_object_get(container, "image"));
+    const char *image = json_path_string(container, "image");
     g_autofree char *base = g_path_get_basename(image != NULL ? image : "");
     g_auto(GStrv) parts = g_strsplit_set(base, ":@", -1);
 
@@ -196,7 +196,7 @@ flags_image_release(const json_t *container)
 static gboolean
 set_gate(json_t *flags, const char *gate, gboolean on)
 {
-    const char *gates = json_string_value(json_object_get(flags, "feature-gates"));
+    const char *gates = json_path_string(flags, "feature-gates");
     g_autofree char *setting = g_strdup_printf("%s=%s", gate, on ? "true" : "false");
     g_autofree char *all = g_strdup_printf("%s%s%s", gates != NULL ? gates : "",
                                            gates != NULL && *gates != '\0' ? "," : "", setting);
@@ -261,8 +261,7 @@ flags_minor(const Dump *dump)
     guint i = 0;
     const json_t *node = dump == NULL ? NULL : dump_next(dump, "Node", &i);
     const char *version =
-        node == NULL ? NULL
-                     : json_string_value(json_path_get(node, "status.nodeInfo.kubeletVersion"));
+        node == NULL ? NULL : json_path_string(node, "status.nodeInfo.kubeletVersion");
     int minor;
 
     return version != NULL && sscanf(version, "v1.%d", &minor) == 1 ? minor : RELEASE_DEFAULT_MINOR;
@@ -371,7 +370,7 @@ flags_feature_gates(const Dump *dump)
     for (unsigned program = 0; program < G_N_ELEMENTS(programs); program++)
         for (guint i = 0; (pod = dump_next(dump, "Pod", &i)) != NULL;)
             json_array_foreach(json_path_get(pod, "spec.containers"), k, container) {
-                const char *name = json_string_value(json_object_get(container, "name"));
+                const char *name = json_path_string(container, "name");
                 if (g_strcmp0(name, programs[program]) != 0)
                     continue;
                 read_gate_flags(gates, container, "command");

@@ -68,7 +68,7 @@ owner_uid(const json_t *object)
 {
     const json_t *owners = json_path_get(object, "metadata.ownerReferences");
 
-    return json_string_value(json_object_get(json_array_get(owners, 0), "uid"));
+    return json_path_string(json_array_get(owners, 0), "uid");
 }
 
 /* Pods whose workload is not in the dump: the pods of one controller are its replicas. */
@@ -97,7 +97,7 @@ sidecars_add_pods(SidecarsFinding *self, const Dump *dump)
             continue;
         }
         const json_t *owners = json_path_get(pod, "metadata.ownerReferences");
-        const char *kind = json_string_value(json_object_get(json_array_get(owners, 0), "kind"));
+        const char *kind = json_path_string(json_array_get(owners, 0), "kind");
         SidecarsWorkload workload = {.object = pod,
                                      .template = json_object_get(pod, "spec"),
                                      .replicas = 1,
@@ -117,7 +117,7 @@ sidecars_find_driver(const SidecarsFinding *self, SidecarsWorkload *workload)
     gsize i;
 
     json_array_foreach(self->drivers, i, driver) {
-        const char *name = json_string_value(json_object_get(driver, "name"));
+        const char *name = json_path_string(driver, "name");
         unsigned score =
             workload->given != NULL
                 ? (unsigned)(strcmp(name, workload->given) == 0)
@@ -178,7 +178,7 @@ add_absent(const SidecarsFinding *self, const char *driver, json_t *sidecars)
 static void
 set_sidecars(const SidecarsFinding *self, json_t *driver)
 {
-    const char *name = json_string_value(json_object_get(driver, "name"));
+    const char *name = json_path_string(driver, "name");
     json_t *sidecars = json_object();
 
     for (unsigned i = 0; i < self->workloads->len; i++) {

@@ -10,10 +10,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "models/api/fields.h"
 #include "run/files/file-fault.h"
 #include "run/files/input.h"
 #include "run/import/yaml-print.h"
 #include "run/measure/fit.h"
+#include "sim/order.h"
 
 /* Of medians, before and after the spread: a third changes little, also with queues. */
 #define ROUNDS 2
@@ -132,7 +134,7 @@ compare_lots(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
-    return x < y ? -1 : x > y;
+    return ORDER(x, y);
 }
 
 static gboolean
@@ -394,13 +396,6 @@ replay_fit_replay(const ReplayFit *self)
 
 /* ---- Words ---- */
 
-static void
-replay_fit_add_fault(
-    void *data, const YamlPosition *where, const char *path, const char *message, const char *hint)
-{
-    file_faults_add(data, where, path, message, hint);
-}
-
 /* To be pasted into the scenario. (owned) */
 static char *
 fitted_yaml(const ReplayFit *self)
@@ -455,14 +450,12 @@ replay_fit_scenario(const ReplayFit *self, GError **error)
 {
     g_autoptr(GPtrArray) documents = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
     g_autoptr(YamlPositions) positions = yaml_positions_new();
-    g_autoptr(GPtrArray) faults = g_ptr_array_new_with_free_func((GDestroyNotify)file_fault_free);
-    const YamlReport report = {replay_fit_add_fault, faults};
     g_autofree char *text = NULL;
     gsize length;
 
     if (!input_get_contents(self->options.file, &text, &length, error))
         return NULL;
-    if (!yaml_read(positions, self->options.file, text, length, &report, documents)) {
+    if (!yaml_read(positions, self->options.file, text, length, NULL, documents)) {
         g_set_error(error, RUN_ERROR, RUN_ERROR_INVALID, "%s has changed", self->options.file);
         return NULL;
     }
@@ -471,7 +464,7 @@ replay_fit_scenario(const ReplayFit *self, GError **error)
                      "recording.\n");
     for (unsigned i = 0; i < documents->len; i++) {
         json_t *document = documents->pdata[i];
-        if (g_strcmp0(json_string_value(json_object_get(document, "kind")), "Scenario") == 0)
+        if (g_strcmp0(json_path_string(document, "kind"), "Scenario") == 0)
             put_latencies(self, document);
         if (i > 0)
             g_string_append(out, "---\n");

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "replay-stages.h"
+#include "sim/order.h"
 
 typedef struct {
     const Recorded *sides[2]; /* the real one, the simulated one */
@@ -37,7 +38,7 @@ replay_match_compare_places(const void *a, const void *b, void *data)
     unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
     SimTime first = first_time(objects->pdata[x]), second = first_time(objects->pdata[y]);
 
-    return first != second ? (first < second ? -1 : 1) : x < y ? -1 : x > y;
+    return ORDER(first, second) ?: ORDER(x, y);
 }
 
 /* Places of one kind, in order of time. Returns: (owned): of unsigned */

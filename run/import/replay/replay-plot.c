@@ -2,6 +2,7 @@
 /* outside the model: prints doubles */
 #include "replay.h"
 #include "run/measure/fit.h"
+#include "sim/order.h"
 
 #define POINTS_MAX 200 /* of a curve: more would cover each other */
 
@@ -67,9 +68,7 @@ compare_created(const void *a, const void *b, void *data)
     const RecordedObject *x = objects->pdata[*(const unsigned *)a],
                          *y = objects->pdata[*(const unsigned *)b];
 
-    return x->at[RECORDED_CREATED] < y->at[RECORDED_CREATED]
-               ? -1
-               : x->at[RECORDED_CREATED] > y->at[RECORDED_CREATED];
+    return ORDER(x->at[RECORDED_CREATED], y->at[RECORDED_CREATED]);
 }
 
 /* The pods that one side saw begin, in order of creation. Returns: (owned): of unsigned */

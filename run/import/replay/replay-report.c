@@ -10,6 +10,7 @@
 
 #include "replay.h"
 #include "run/files/rows.h"
+#include "sim/order.h"
 
 #define PAIRS_SHOWN 10
 #define NAMES_SHOWN 5
@@ -148,7 +149,7 @@ compare_requests(const void *a, const void *b)
     const RequestSum *x = a, *y = b;
     int64_t first = MAX(x->count[0], x->count[1]), second = MAX(y->count[0], y->count[1]);
 
-    return first < second ? 1 : first > second ? -1 : 0;
+    return ORDER(second, first);
 }
 
 /* Watches are one request in an audit log and none in a simulation. */

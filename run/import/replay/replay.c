@@ -12,6 +12,7 @@
 
 #include "run/measure/fit.h"
 #include "run/results/attribution.h"
+#include "sim/order.h"
 
 #define WAITS_SHOWN 3
 
@@ -80,15 +81,10 @@ replay_load(const Replay *self, GError **error)
     const ScenarioOptions options = {.data_dir = self->options.data_dir, .set = self->options.set};
     g_autoptr(GPtrArray) faults = NULL;
     Scenario *scenario = scenario_load(self->options.file, &options, &faults);
-    GString *text = g_string_new(NULL);
+    g_autofree char *text = file_faults_text(faults, G_MAXUINT);
 
-    for (unsigned i = 0; scenario == NULL && i < faults->len; i++) {
-        g_autofree char *line = file_fault_text(faults->pdata[i]);
-        g_string_append_printf(text, "%s%s", i > 0 ? "\n" : "", line);
-    }
     if (scenario == NULL)
-        g_set_error_literal(error, RUN_ERROR, RUN_ERROR_INVALID, text->str);
-    g_string_free(text, TRUE);
+        g_set_error_literal(error, RUN_ERROR, RUN_ERROR_INVALID, text);
     return scenario;
 }
 
@@ -408,7 +404,7 @@ compare_pairs(const void *a, const void *b)
 {
     double x = fabs(pair_difference(a)), y = fabs(pair_difference(b));
 
-    return x < y ? 1 : x > y ? -1 : 0;
+    return ORDER(y, x);
 }
 
 static void
@@ -456,9 +452,8 @@ static int
 replay_compare_rows(const void *a, const void *b)
 {
     const ReplayRow *x = *(ReplayRow *const *)a, *y = *(ReplayRow *const *)b;
-    int order = g_strcmp0(x->workload, y->workload);
 
-    return order != 0 ? order : (int)x->stage - (int)y->stage;
+    return g_strcmp0(x->workload, y->workload) ?: (int)x->stage - (int)y->stage;
 }
 
 static void
@@ -571,7 +566,7 @@ compare_sums(const void *a, const void *b)
 {
     const AttributionRow *x = a, *y = b;
 
-    return x->total < y->total ? 1 : x->total > y->total ? -1 : 0;
+    return ORDER(y->total, x->total);
 }
 
 char *

@@ -10,6 +10,7 @@
 
 #include "models/api/field.h"
 #include "scrapes-private.h"
+#include "sim/order.h"
 
 /* Scrapes of several processes this close together are one round of them. */
 #define SCRAPED_TOGETHER (2 * SIM_SECOND)
@@ -164,7 +165,7 @@ by_begin(const void *a, const void *b)
 {
     const ScrapedMean *x = a, *y = b;
 
-    return x->from < y->from ? -1 : x->from > y->from;
+    return ORDER(x->from, y->from);
 }
 
 /* The intervals from @first on that follow each other with no more than @gap between them, as one.

@@ -14,6 +14,7 @@
 #include "models/api/field.h"
 #include "run/files/libarchive.h"
 #include "scrapes-private.h"
+#include "sim/order.h"
 
 #define BLOCK_BYTES (64 * 1024)             /* of one read */
 #define SCRAPE_BYTES_MAX ((gsize)256 << 20) /* the largest API servers have 50 MB */
@@ -305,9 +306,7 @@ by_processor_time(const void *a, const void *b)
 {
     const ScrapesScrape *x = *(ScrapesScrape *const *)a, *y = *(ScrapesScrape *const *)b;
 
-    if (x->processor != y->processor)
-        return x->processor < y->processor ? -1 : 1;
-    return x->number < y->number ? -1 : 1;
+    return ORDER(x->processor, y->processor) ?: ORDER(x->number, y->number);
 }
 
 /* Whether @b can be a later scrape of the same process: its counters went on. Where no call was

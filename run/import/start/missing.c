@@ -68,7 +68,7 @@ start_missing_tell(MissingSearch *self,
 static gboolean
 is_over(const json_t *object)
 {
-    const char *phase = json_string_value(json_path_get(object, "status.phase"));
+    const char *phase = json_path_string(object, "status.phase");
 
     return (strcmp(dump_kind(object), "PersistentVolume") == 0 && g_strcmp0(phase, "Bound") != 0) ||
            (strcmp(dump_kind(object), "Pod") == 0 &&
@@ -84,7 +84,7 @@ see_name(MissingSearch *self, const MissingReference *row, const json_t *object,
     if (name == NULL || *name == '\0' || !kind_find(NULL, row->wanted, &kind))
         return;
     if (kind_class(kind)->namespaced) {
-        namespace = json_string_value(json_path_get(object, "spec.claimRef.namespace"));
+        namespace = json_path_string(object, "spec.claimRef.namespace");
         namespace = namespace != NULL ? namespace : dump_meta(object, "namespace");
     }
     if (dump_find(self->dump, row->wanted, namespace, name) == NULL)
@@ -99,13 +99,13 @@ see_reference(MissingSearch *self, const MissingReference *row, const json_t *ob
     gsize i;
 
     if (list == NULL) {
-        see_name(self, row, object, json_string_value(json_path_get(object, row->path)));
+        see_name(self, row, object, json_path_string(object, row->path));
         return;
     }
     g_autofree char *path = g_strndup(row->path, (gsize)(list - row->path));
     items = json_path_get(object, path);
     json_array_foreach(items, i, item) {
-        see_name(self, row, object, json_string_value(json_path_get(item, list + strlen("[]."))));
+        see_name(self, row, object, json_path_string(item, list + strlen("[].")));
     }
 }
 
@@ -117,10 +117,10 @@ see_owners(MissingSearch *self, const json_t *object)
     gsize i;
 
     json_array_foreach(owners, i, owner) {
-        const char *version = json_string_value(json_object_get(owner, "apiVersion"));
-        const char *kind = json_string_value(json_object_get(owner, "kind"));
-        const char *name = json_string_value(json_object_get(owner, "name"));
-        const char *uid = json_string_value(json_object_get(owner, "uid"));
+        const char *version = json_path_string(owner, "apiVersion");
+        const char *kind = json_path_string(owner, "kind");
+        const char *name = json_path_string(owner, "name");
+        const char *uid = json_path_string(owner, "uid");
         ObjectKind known;
         if (version == NULL || kind == NULL || name == NULL || uid == NULL ||
             !kind_find(version, kind, &known) || dump_find_uid(self->dump, uid) != NULL)

@@ -26,7 +26,7 @@ priorities_add_class(Dump *dump, const char *name, const json_t *spec, ImportRep
 static void
 see_spec(Dump *dump, const json_t *spec, ImportReport *report)
 {
-    const char *name = json_string_value(json_object_get(spec, "priorityClassName"));
+    const char *name = json_path_string(spec, "priorityClassName");
     int32_t value;
 
     if (name != NULL && *name != '\0' && !priority_class_of_system(name, &value) &&

@@ -66,7 +66,7 @@ write_init(ManagedFieldsWrite *self,
            const FieldWriter *writer,
            gboolean applies)
 {
-    const char *api_version = json_string_value(json_object_get(object, "apiVersion"));
+    const char *api_version = json_path_string(object, "apiVersion");
     gboolean to_status = g_strcmp0(writer->subresource, "status") == 0;
 
     *self = (ManagedFieldsWrite){.type = type, .writer = writer, .ignored = json_object()};
@@ -334,7 +334,7 @@ allowed_from_last_applied(const ManagedFieldsWrite *self, const json_t *live)
     const char *text = json_string_value(json_object_get(
         json_object_get(json_object_get(live, "metadata"), "annotations"), LAST_APPLIED));
     json_t *last = text != NULL ? json_loads(text, 0, NULL) : NULL, *allowed = NULL;
-    const char *version = json_string_value(json_object_get(last, "apiVersion"));
+    const char *version = json_path_string(last, "apiVersion");
 
     if (g_strcmp0(version, self->self.api_version) == 0) {
         g_auto(TypedComparison) changes = {0};
@@ -390,12 +390,12 @@ by_manager(const void *a, const void *b)
 static gboolean
 check_applied(const json_t *live, const json_t *applied, const SchemaType *type, GError **error)
 {
-    const char *version = json_string_value(json_object_get(applied, "apiVersion"));
-    const char *wanted = json_string_value(json_object_get(live, "apiVersion"));
-    const char *kind = json_string_value(json_object_get(applied, "kind"));
+    const char *version = json_path_string(applied, "apiVersion");
+    const char *wanted = json_path_string(live, "apiVersion");
+    const char *kind = json_path_string(applied, "kind");
     const json_t *meta = json_object_get(applied, "metadata");
-    const char *name = json_string_value(json_object_get(meta, "name"));
-    const char *namespace = json_string_value(json_object_get(meta, "namespace"));
+    const char *name = json_path_string(meta, "name");
+    const char *namespace = json_path_string(meta, "namespace");
     g_autoptr(GPtrArray) faults = g_ptr_array_new_with_free_func(g_free);
     g_autoptr(GString) text = g_string_new(NULL);
 

@@ -5,6 +5,7 @@
  * too. A merged list keeps the applied order; items that were not applied stay before the applied
  * item that follows them. */
 #include "typed.h"
+#include "sim/strings.h"
 
 #include <string.h>
 
@@ -566,11 +567,7 @@ check_value(const json_t *value, const SchemaType *type, GString *path, GPtrArra
 static void G_GNUC_PRINTF(3, 4)
     add_fault(GPtrArray *faults, const GString *path, const char *format, ...)
 {
-    va_list arguments;
-
-    va_start(arguments, format);
-    g_autofree char *text = g_strdup_vprintf(format, arguments);
-    va_end(arguments);
+    FORMATTED(text, format);
     g_ptr_array_add(faults, g_strdup_printf("%s%s%s", path->str, path->len > 0 ? ": " : "", text));
 }
 

@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "made.h"
+#include "models/api/fields.h"
 #include "run/world/telemetry.h"
 #include "serve/api/openapi/openapi.h"
+#include "sim/strings.h"
 
 /* ---- Metrics ---- */
 
@@ -103,11 +105,10 @@ answer_paths(ServeApi *self, Exchange *exchange)
     for (i = 0; i < G_N_ELEMENTS(fixed); i++)
         g_ptr_array_add(paths, g_strdup(fixed[i]));
     json_array_foreach(json_object_get(groups, "groups"), i, group) {
-        g_ptr_array_add(
-            paths, g_strdup_printf("/apis/%s", json_string_value(json_object_get(group, "name"))));
+        g_ptr_array_add(paths, g_strdup_printf("/apis/%s", json_path_string(group, "name")));
         json_array_foreach(json_object_get(group, "versions"), k, version)
-            g_ptr_array_add(paths, g_strdup_printf("/apis/%s", json_string_value(json_object_get(
-                                                                   version, "groupVersion"))));
+            g_ptr_array_add(paths,
+                            g_strdup_printf("/apis/%s", json_path_string(version, "groupVersion")));
     }
     g_ptr_array_sort(paths, strings_compare);
     for (i = 0; i < paths->len; i++)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "custom.h"
+#include "models/api/fields.h"
 
 static const char *
 type_word(const json_t *value)
@@ -56,7 +57,7 @@ shown(const json_t *value)
 static gboolean
 fits_type(const json_t *schema, const json_t *value)
 {
-    const char *type = json_string_value(json_object_get(schema, "type"));
+    const char *type = json_path_string(schema, "type");
 
     if (json_is_true(json_object_get(schema, "x-kubernetes-int-or-string")))
         return json_is_integer(value) || json_is_string(value);
@@ -122,8 +123,7 @@ check_string(const json_t *schema, const json_t *value, const char *path, GPtrAr
 {
     const json_t *most = json_object_get(schema, "maxLength"),
                  *least = json_object_get(schema, "minLength");
-    const char *pattern = json_string_value(json_object_get(schema, "pattern")),
-               *string = json_string_value(value);
+    const char *pattern = json_path_string(schema, "pattern"), *string = json_string_value(value);
     glong length = g_utf8_strlen(string, -1);
     g_autofree char *text = shown(value);
 
@@ -147,7 +147,7 @@ check_string(const json_t *schema, const json_t *value, const char *path, GPtrAr
 static json_t *
 item_key(const json_t *schema, const json_t *item)
 {
-    const char *type = json_string_value(json_object_get(schema, "x-kubernetes-list-type"));
+    const char *type = json_path_string(schema, "x-kubernetes-list-type");
     const json_t *keys = json_object_get(schema, "x-kubernetes-list-map-keys");
     json_t *key;
 
@@ -227,7 +227,7 @@ custom_check(const json_t *schema, const json_t *value, const char *path, GPtrAr
         return;
     if (!fits_type(schema, value)) {
         const char *given = type_word(value);
-        const char *wanted = json_string_value(json_object_get(schema, "type"));
+        const char *wanted = json_path_string(schema, "type");
         custom_faults_add_fault(
             faults, "%s: Invalid value: \"%s\": %s in body must be of type %s: \"%s\"", path, given,
             path, wanted != NULL ? wanted : "integer,string", given);

@@ -59,8 +59,8 @@ static const struct {
 static SchemaShape
 shape_of(const json_t *schema)
 {
-    const char *type = json_string_value(json_object_get(schema, "type")),
-               *format = json_string_value(json_object_get(schema, "format"));
+    const char *type = json_path_string(schema, "type"),
+               *format = json_path_string(schema, "format");
 
     if (json_is_true(json_object_get(schema, "x-kubernetes-int-or-string")))
         return SCHEMA_INT_OR_STRING;
@@ -280,9 +280,8 @@ static int
 by_group(const void *a, const void *b)
 {
     const ApiResource *x = *(ApiResource *const *)a, *y = *(ApiResource *const *)b;
-    int order = strcmp(x->group, y->group);
 
-    return order != 0 ? order : strcmp(x->resource, y->resource);
+    return strcmp(x->group, y->group) ?: strcmp(x->resource, y->resource);
 }
 
 CustomResources *

@@ -211,12 +211,11 @@ operation_schema(const Document *self,
     json_t *schema = json_pack("{s:o, s:{s:o}, s:s, s:O}", "parameters", parameters, "responses",
                                "200", answer, "x-kubernetes-action", operation->action,
                                "x-kubernetes-group-version-kind", kind);
-    const char *version = json_string_value(json_object_get(kind, "version"));
-    const char *group = json_string_value(json_object_get(kind, "group"));
+    const char *version = json_path_string(kind, "version");
+    const char *group = json_path_string(kind, "group");
     g_autofree char *api_version =
         *group == '\0' ? g_strdup(version) : g_strconcat(group, "/", version, NULL);
-    const SchemaType *type =
-        schema_find(api_version, json_string_value(json_object_get(kind, "kind")));
+    const SchemaType *type = schema_find(api_version, json_path_string(kind, "kind"));
 
     if (strcmp(operation->method, "patch") == 0)
         add_patch_types(self, schema, type == NULL || type->custom);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "models/api/field.h"
+#include "models/api/fields.h"
 
 /* The rest of a message. */
 typedef struct {
@@ -436,8 +437,8 @@ protobuf_has(const SchemaType *type)
 static json_t *
 decode_raw(json_t *object, const DecodeMessage *raw, GError **error)
 {
-    const char *api_version = json_string_value(json_object_get(object, "apiVersion")),
-               *kind = json_string_value(json_object_get(object, "kind"));
+    const char *api_version = json_path_string(object, "apiVersion"),
+               *kind = json_path_string(object, "kind");
     const SchemaType *type =
         api_version == NULL || kind == NULL ? NULL : schema_find(api_version, kind);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "models/api/field.h"
+#include "models/api/fields.h"
 #include "protobuf.h"
 
 enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2 };
@@ -300,8 +301,8 @@ protobuf_encode_message(const SchemaType *type, const json_t *value)
 static const SchemaType *
 type_of(const json_t *object, gboolean *is_list)
 {
-    const char *api_version = json_string_value(json_object_get(object, "apiVersion")),
-               *kind = json_string_value(json_object_get(object, "kind"));
+    const char *api_version = json_path_string(object, "apiVersion"),
+               *kind = json_path_string(object, "kind");
     g_autofree char *of_items =
         kind != NULL && g_str_has_suffix(kind, "List") ? g_strndup(kind, strlen(kind) - 4) : NULL;
 
@@ -319,8 +320,8 @@ envelope(const json_t *named, const GByteArray *raw)
     GByteArray *out = g_byte_array_new();
 
     g_byte_array_append(out, (const guint8 *)PROTOBUF_MAGIC, PROTOBUF_MAGIC_LENGTH);
-    put_text(type, 1, json_string_value(json_object_get(named, "apiVersion")));
-    put_text(type, 2, json_string_value(json_object_get(named, "kind")));
+    put_text(type, 1, json_path_string(named, "apiVersion"));
+    put_text(type, 2, json_path_string(named, "kind"));
     put_message(out, 1, type);
     put_message(out, 2, raw);
     return g_byte_array_free_to_bytes(out);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
+#include "models/api/fields.h"
 #include "protobuf.h"
 
 /* An OpenAPI document of version 2 has some things in other places in protobuf than in JSON: what
@@ -45,7 +46,7 @@ each_item(const json_t *list, Prepare prepare)
 static json_t *
 parameter(const json_t *about)
 {
-    return json_pack("{s:O}", json_string_value(json_object_get(about, "in")), about);
+    return json_pack("{s:O}", json_path_string(about, "in"), about);
 }
 
 static json_t *schema(const json_t *about);

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "run/files/yaml.h"
+#include "run/files/file-fault.h"
 
 typedef struct {
     const char *name;
@@ -56,25 +56,14 @@ static const ReadCase read_cases[] = {
 };
 /* clang-format on */
 
-static void
-yaml_count_fault(
-    void *data, const YamlPosition *where, const char *path, const char *message, const char *hint)
-{
-    unsigned *n_faults = data;
-
-    (void)where, (void)path, (void)message, (void)hint;
-    (*n_faults)++;
-}
-
 static GPtrArray *
 yaml_read_text(YamlPositions *positions, const char *text, unsigned *n_faults)
 {
     GPtrArray *documents = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
-    const YamlReport report = {yaml_count_fault, n_faults};
-    gboolean ok;
+    g_autoptr(GPtrArray) faults = file_faults_new();
+    gboolean ok = yaml_read(positions, "test.yaml", text, strlen(text), faults, documents);
 
-    *n_faults = 0;
-    ok = yaml_read(positions, "test.yaml", text, strlen(text), &report, documents);
+    *n_faults = faults->len;
     assert_int_equal(ok, *n_faults == 0);
     return documents;
 }

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "run/results/results.h"
+#include "sim/strings.h"
 
 /* Whole runs of the ready scenarios. */
 

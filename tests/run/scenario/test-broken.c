@@ -9,6 +9,7 @@
 #include <glib/gstdio.h>
 
 #include "run/scenario/scenario.h"
+#include "sim/strings.h"
 
 /* Files in tests/run/scenario/broken, each wrong in another way, and what is said about each: all
  * faults, and nothing else. */

@@ -307,8 +307,7 @@ all_is_as_it_was_collected(void **state)
     g_autofree char *text = profiles_read_text(file);
     g_autoptr(YamlPositions) positions = yaml_positions_new();
     g_autoptr(GPtrArray) documents = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
-    const YamlReport report = {NULL, NULL};
-    assert_true(yaml_read(positions, file, text, strlen(text), &report, documents));
+    assert_true(yaml_read(positions, file, text, strlen(text), NULL, documents));
     const json_t *profiles = json_object_get(documents->pdata[0], "profiles");
     assert_true(json_array_size(profiles) > 0);
     for (size_t i = 0; i < json_array_size(profiles); i++)

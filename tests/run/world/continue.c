@@ -34,11 +34,10 @@ read_yaml(const char *file)
     g_autoptr(YamlPositions) positions = yaml_positions_new();
     GPtrArray *documents = g_ptr_array_new_with_free_func((GDestroyNotify)json_decref);
     g_autofree char *text = NULL;
-    const YamlReport report = {0};
     gsize length;
 
     g_assert(g_file_get_contents(file, &text, &length, NULL));
-    g_assert(yaml_read(positions, file, text, length, &report, documents));
+    g_assert(yaml_read(positions, file, text, length, NULL, documents));
     return documents;
 }
 

@@ -11,6 +11,7 @@
 #include "models/api/workload.h"
 #include "models/apiserver/apiserver-test.h"
 #include "models/csi/csi.h"
+#include "sim/strings.h"
 
 typedef struct {
     const char *teller; /* interned: who wrote, or a group of calls */

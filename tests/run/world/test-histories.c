@@ -10,6 +10,7 @@
 #include "models/api/workload.h"
 #include "models/workloads/revisions.h"
 #include "run/world/run.h"
+#include "sim/strings.h"
 
 /* Workloads as `kubectl get -o yaml` prints them, without ControllerRevisions: which pods does the
  * start of a run replace? Hashes are as Kubernetes' own, which this program cannot compute. */

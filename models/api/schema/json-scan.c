@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Walks JSON texts in place: members and items as parts of the text, without a tree and without
- * copies, since an audit log has gigabytes and an import needs little of it. A nested value is
- * skipped by its brackets and quotes alone. Only a part that is asked for is unescaped or parsed; a
- * broken text ends the walk and sets a flag. */
+/* Finds values inside a JSON text without building them. A scan knows strings and brackets only, so
+ * it skips a value at the speed of memchr() and a table of stop bytes; it says nothing about the
+ * soundness of what it skips. Each level of nesting scans its values again: bodies are flat enough,
+ * and an index would cost more than it saves. JSON that arrives in pieces has a scanner of its own
+ * (run/files/json-items.h), which keeps its state between them. */
 #include "json-scan.h"
 
 #include <stdarg.h>
@@ -106,6 +107,7 @@ json_walk_next(JsonWalk *self, JsonPart *key, JsonPart *value)
 
     if (key != NULL)
         *key = (JsonPart){"", 0}; /* items of lists have none */
+    *value = (JsonPart){NULL, 0};
     if (self->is_broken || at == end)
         return at == end ? broken(self) : FALSE;
     if (*at == self->close) {
@@ -124,9 +126,9 @@ json_walk_next(JsonWalk *self, JsonPart *key, JsonPart *value)
         at = skip_space(at + 1, end);
     }
     const char *after = skip_value(at, end);
+    *value = (JsonPart){at, (gsize)((after == NULL ? end : after) - at)};
     if (after == NULL)
         return broken(self);
-    *value = (JsonPart){at, (gsize)(after - at)};
     at = skip_space(after, end);
     if (at == end || (*at != ',' && *at != self->close))
         return broken(self);

@@ -26,7 +26,7 @@ typedef struct {
  * neither */
 gboolean json_walk_begin(JsonWalk *self, JsonPart value);
 /* @key: (out) (nullable): the key, without quotes; empty in a list. Returns: FALSE at the end, or
- * if the text is broken */
+ * if the text is broken: then the key and the rest of the text, as far as there is one */
 gboolean json_walk_next(JsonWalk *self, JsonPart *key, JsonPart *value);
 
 /* The member of an object; none if it has no such member. */

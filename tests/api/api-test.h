@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "tests/sim/test-list.h"
-
 #include "models/api/pod.h"
+#include "tests/lib/test.h"
 
 /* A run's objects and a parser that collects faults. Manifests in tests are written with ' for " */
 typedef struct {

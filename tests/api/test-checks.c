@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "api-test.h"
+#include "tests/lib/test.h"
 
 #include <string.h>
 
@@ -241,13 +242,11 @@ break_list(const ConstraintRow *row)
     }
 }
 
-static void
-each_constraint_is_kept_and_broken(void **state)
+TEST(each_constraint_is_kept_and_broken)
 {
     const SchemaType *type;
     unsigned n = 0;
 
-    (void)state;
     for (unsigned i = 0; (type = schema_struct(i)) != NULL; i++)
         for (const SchemaField *field = type->fields; field != NULL && field->name != NULL;
              field++) {
@@ -275,12 +274,10 @@ each_constraint_is_kept_and_broken(void **state)
     assert_true(n > 200);
 }
 
-static void
-formats_tell_texts_apart(void **state)
+TEST(formats_tell_texts_apart)
 {
     const Check check = {.minor = 32};
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(formats); i++) {
         const char *name = formats[i].format;
         if (strcmp(name, "port") == 0)
@@ -302,8 +299,7 @@ report_without_hint(ApiParser *parser, const json_t *where, const char *message,
     g_string_append_printf(test->faults, "%s\n", message);
 }
 
-static void
-invalid_objects_and_their_neighbours(void **state)
+TEST(invalid_objects_and_their_neighbours)
 {
     const char *srcdir = g_getenv("KVOLSIM_SRCDIR");
     g_autofree char *path = g_build_filename(srcdir == NULL ? "." : srcdir,
@@ -311,7 +307,6 @@ invalid_objects_and_their_neighbours(void **state)
     g_autofree char *text = NULL;
     unsigned n_wrong = 0;
 
-    (void)state;
     assert_true(g_file_get_contents(path, &text, NULL, NULL));
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
     for (char **line = lines; **line != '\0'; line++) {
@@ -341,16 +336,4 @@ invalid_objects_and_their_neighbours(void **state)
         g_clear_pointer(&test->parser.told, g_hash_table_unref);
     }
     assert_int_equal(n_wrong, 0);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_constraint_is_kept_and_broken),
-        cmocka_unit_test(formats_tell_texts_apart),
-        cmocka_unit_test(invalid_objects_and_their_neighbours),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

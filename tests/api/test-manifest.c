@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "api-test.h"
+#include "tests/lib/test.h"
 
 /* Manifests printed by kubectl in real clusters, and manifests of charts: they are read without a
  * fault, and printing and reading them again changes nothing. The output of kubectl is printed byte
@@ -59,6 +60,7 @@ reads_list(void **state)
         check_round_trip(test, json_array_get(items, i), row->is_recorded);
     json_decref(list);
 }
+TEST_ROWS(lists, reads_list);
 
 typedef struct {
     const char *name, *manifest, *faults;
@@ -424,8 +426,7 @@ static const BadRow bad[] = {
 
 /* A VolumeAttachment of an in-tree volume within a pod: inlineVolumeSpec has no
  * capacity there. */
-static void
-reads_an_attachment_of_an_inline_volume(void **state)
+TEST(reads_an_attachment_of_an_inline_volume)
 {
     g_autoptr(ApiTest) test = api_test_new();
     g_autoptr(Object) object = api_test_read(
@@ -433,7 +434,6 @@ reads_an_attachment_of_an_inline_volume(void **state)
                       ", 'spec': {'attacher': 'd', 'nodeName': 'n', 'source': {'inlineVolumeSpec': "
                       "{'accessModes': ['ReadWriteOnce'], " CSI "}}}"));
 
-    (void)state;
     assert_string_equal(test->faults->str, "");
     assert_non_null(object);
 }
@@ -447,15 +447,14 @@ manifest_complains(void **state)
     object_unref(api_test_read(test, row->manifest));
     assert_string_equal(test->faults->str, row->faults);
 }
+TEST_ROWS(bad, manifest_complains);
 
 static const char *const no_objects[] = {"no object", "no kind",      "an unknown kind",
                                          "no name",   "generateName", "a bad name"};
 
 /* Other faults are only reported: the object exists, so that references to it are found. */
-static void
-gives_an_object_if_it_has_a_name(void **state)
+TEST(gives_an_object_if_it_has_a_name)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(bad); i++) {
         g_autoptr(ApiTest) test = api_test_new();
         g_autoptr(Object) object = api_test_read(test, bad[i].manifest);
@@ -468,8 +467,7 @@ gives_an_object_if_it_has_a_name(void **state)
     }
 }
 
-static void
-defaults(void **state)
+TEST(defaults)
 {
     g_autoptr(ApiTest) test = api_test_new();
     g_autoptr(Object) claim = api_test_read(test, CLAIM_SPEC(RWO ", " GIGABYTE));
@@ -480,7 +478,6 @@ defaults(void **state)
     g_autoptr(Object) set =
         api_test_read(test, SET_SPEC(TEMPLATE ", 'selector': {'matchLabels': {'a': 'b'}}"));
 
-    (void)state;
     assert_string_equal(test->faults->str, "");
     assert_string_equal(claim->key->namespace, "default");
     assert_null(CLAIM(claim)->class_name); /* API-W13 */
@@ -501,12 +498,10 @@ defaults(void **state)
     assert_int_equal(STATEFUL_SET(set)->replicas, 1);
 }
 
-static void
-imports_keep_their_distance(void **state)
+TEST(imports_keep_their_distance)
 {
     g_autoptr(ApiTest) test = api_test_new();
 
-    (void)state;
     test->parser.start = SIM_HOUR;
     g_autoptr(Object) claim = api_test_read(
         test,
@@ -519,8 +514,7 @@ imports_keep_their_distance(void **state)
     assert_true(object_uid_is_set(claim->uid));
 }
 
-static void
-prints_typed_fields_over_the_manifest(void **state)
+TEST(prints_typed_fields_over_the_manifest)
 {
     g_autoptr(ApiTest) test = api_test_new();
     g_autoptr(Object) read = api_test_read(
@@ -529,7 +523,6 @@ prints_typed_fields_over_the_manifest(void **state)
             RWO ", 'resources': {'requests': {'storage': '1.5Gi'}, 'limits': {'storage': '2Gi'}}"));
     g_autoptr(Object) claim = object_edit(read);
 
-    (void)state;
     CLAIM(claim)->volume_name = "pv";
     CLAIM(claim)->phase = CLAIM_BOUND;
     CLAIM(claim)->capacity_bytes = INT64_C(2) << 30;
@@ -556,8 +549,7 @@ prints_typed_fields_over_the_manifest(void **state)
 
 /* The uid that a component took out of a reference does not come back from the manifest; what the
  * manifest says beside it does. */
-static void
-a_volume_that_was_let_go_of_has_no_uid(void **state)
+TEST(a_volume_that_was_let_go_of_has_no_uid)
 {
     g_autoptr(ApiTest) test = api_test_new();
     g_autoptr(Object) read = api_test_read(
@@ -569,7 +561,6 @@ a_volume_that_was_let_go_of_has_no_uid(void **state)
         "'7'}}}");
     g_autoptr(Object) volume = object_edit(read);
 
-    (void)state;
     VOLUME(volume)->claim_ref.uid = (ObjectUid){0};
     VOLUME(volume)->claim_ref.resource_version = 0;
     json_t *json = object_to_json(volume);
@@ -582,8 +573,7 @@ a_volume_that_was_let_go_of_has_no_uid(void **state)
 }
 
 /* Conditions of an expansion, oldest first. */
-static void
-conditions_come_back(void **state)
+TEST(conditions_come_back)
 {
     g_autoptr(ApiTest) test = api_test_new();
     g_autoptr(Object) claim = api_test_read(
@@ -596,7 +586,6 @@ conditions_come_back(void **state)
               "  {'type': 'FileSystemResizePending', 'status': 'True', 'message': 'wait'}]}}");
     const ClaimConditions *conditions = CLAIM(claim)->conditions;
 
-    (void)state;
     assert_string_equal(test->faults->str, "");
     assert_int_equal(conditions->n_items, 2);
     assert_int_equal(conditions->items[0].changed_at, 41 * SIM_SECOND);
@@ -613,21 +602,4 @@ conditions_come_back(void **state)
                               "'type':'FileSystemResizePending'}],'phase':'Pending'}");
     free(text);
     json_decref(json);
-}
-
-int
-main(void)
-{
-    TestList tests = {0};
-
-    TEST_ROWS(tests, lists, reads_list);
-    TEST_ROWS(tests, bad, manifest_complains);
-    TEST(tests, gives_an_object_if_it_has_a_name);
-    TEST(tests, defaults);
-    TEST(tests, imports_keep_their_distance);
-    TEST(tests, prints_typed_fields_over_the_manifest);
-    TEST(tests, a_volume_that_was_let_go_of_has_no_uid);
-    TEST(tests, conditions_come_back);
-    TEST(tests, reads_an_attachment_of_an_inline_volume);
-    return test_list_run("manifest", tests);
 }

@@ -2,6 +2,7 @@
 /* Odd texts in what k8s.io/csi-translation-lib translates: the answers of its 1.32. */
 #include "models/api/migration/migration.h"
 #include "tests/api/api-test.h"
+#include "tests/lib/test.h"
 
 #include <string.h>
 
@@ -162,12 +163,4 @@ translates_as_the_library(void **state)
     json_decref(expected);
     json_decref(found);
 }
-
-int
-main(void)
-{
-    TestList tests = {0};
-
-    TEST_ROWS(tests, cases, translates_as_the_library);
-    return test_list_run("migration", tests);
-}
+TEST_ROWS(cases, translates_as_the_library);

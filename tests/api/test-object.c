@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "api-test.h"
+#include "tests/lib/test.h"
 
-static void
-one_key_per_object(void **state)
+TEST(one_key_per_object)
 {
     g_autoptr(Objects) objects = objects_new(1);
     ObjectKey *claim = objects_key(objects, KIND_CLAIM, "default", "data");
 
-    (void)state;
     assert_ptr_equal(objects_key(objects, KIND_CLAIM, "default", "data"), claim);
     assert_ptr_equal(objects_find_key(objects, KIND_CLAIM, "default", "data"), claim);
     assert_null(objects_find_key(objects, KIND_CLAIM, "other", "data"));
@@ -22,15 +21,13 @@ one_key_per_object(void **state)
 }
 
 /* Many keys: the table grows, slots are dense, keys stay where they are. */
-static void
-keys_stay(void **state)
+TEST(keys_stay)
 {
     enum { N = 5000 };
     g_autoptr(Objects) objects = objects_new(1);
     g_autofree ObjectKey **keys = g_new(ObjectKey *, N);
     char name[32];
 
-    (void)state;
     for (unsigned i = 0; i < N; i++) {
         g_snprintf(name, sizeof name, "pod-%u", i);
         keys[i] = objects_key(objects, KIND_POD, "default", name);
@@ -47,14 +44,12 @@ keys_stay(void **state)
     }
 }
 
-static void
-a_uid_is_a_function(void **state)
+TEST(a_uid_is_a_function)
 {
     g_autoptr(Objects) one = objects_new(1), same = objects_new(1), two = objects_new(2);
     char text[OBJECT_UID_BUFFER], again[OBJECT_UID_BUFFER];
     ObjectUid uid, back;
 
-    (void)state;
     objects_key(same, KIND_CLAIM, "default", "before"); /* changes nothing */
     ObjectKey *key = objects_key(one, KIND_CLAIM, "default", "data");
     uid = objects_uid(one, key, 1);
@@ -93,6 +88,7 @@ refuses_uid(void **state)
 
     assert_false(object_uid_parse(*(const char *const *)*state, &uid));
 }
+TEST_ROWS(bad_uids, refuses_uid);
 
 typedef struct {
     const char *kind, *api_version;
@@ -133,6 +129,7 @@ finds_kind(void **state)
     if (row->found)
         assert_string_equal(kind_class(kind)->kind, row->kind);
 }
+TEST_ROWS(kind_rows, finds_kind);
 
 /* API-24: the first and the last release that serves a version, and what 1.32 serves instead. */
 typedef struct {
@@ -176,11 +173,10 @@ serves_versions(void **state)
     }
     assert_string_equal(kind_served_version(row->kind, 32), kind_class(row->kind)->api_version);
 }
+TEST_ROWS(served_rows, serves_versions);
 
-static void
-an_old_release_serves_betas(void **state)
+TEST(an_old_release_serves_betas)
 {
-    (void)state;
     assert_null(kind_served_version(KIND_STORAGE_CAPACITY, 20));
     assert_string_equal(kind_served_version(KIND_STORAGE_CAPACITY, 22), "storage.k8s.io/v1beta1");
     assert_string_equal(kind_served_version(KIND_DISRUPTION_BUDGET, 18), "policy/v1beta1");
@@ -188,10 +184,8 @@ an_old_release_serves_betas(void **state)
 
 /* object_edit() walks only over counted fields: they must stand first, and drop their
  * references. */
-static void
-counted_fields_stand_first(void **state)
+TEST(counted_fields_stand_first)
 {
-    (void)state;
     for (unsigned i = 0; i < N_KINDS; i++) {
         gboolean was_counted = TRUE;
         for (const Field *field = kind_class((ObjectKind)i)->fields; field->path != NULL; field++) {
@@ -209,8 +203,7 @@ counted_fields_stand_first(void **state)
     }
 }
 
-static void
-an_edit_leaves_the_original_alone(void **state)
+TEST(an_edit_leaves_the_original_alone)
 {
     g_autoptr(ApiTest) test = api_test_new();
     Strings *strings = objects_strings(test->objects);
@@ -221,7 +214,6 @@ an_edit_leaves_the_original_alone(void **state)
               " 'resources': {'requests': {'storage': '1Gi'}}}}");
     g_autoptr(Object) before = object_edit(claim);
 
-    (void)state;
     g_autoptr(Object) after = object_edit(claim);
     assert_true(object_equal(claim, after));
     assert_ptr_equal(CLAIM(after)->selector, CLAIM(claim)->selector);
@@ -252,8 +244,7 @@ an_edit_leaves_the_original_alone(void **state)
 }
 
 /* A write of the object and a write of its status each take their own fields (API-18). */
-static void
-spec_and_status_are_taken_apart(void **state)
+TEST(spec_and_status_are_taken_apart)
 {
     g_autoptr(ApiTest) test = api_test_new();
     ObjectKey *key = objects_key(test->objects, KIND_CLAIM, "default", "data");
@@ -261,7 +252,6 @@ spec_and_status_are_taken_apart(void **state)
     const ClaimCondition resizing = {.type = "Resizing", .status = "True"};
     ClaimConditions *conditions = claim_conditions_new(&resizing, 1);
 
-    (void)state;
     CLAIM(written)->request_bytes = 5;
     CLAIM(written)->selector = label_selector_new(NULL, 0);
     CLAIM(written)->phase = CLAIM_BOUND;
@@ -289,8 +279,7 @@ spec_and_status_are_taken_apart(void **state)
     assert_true(object_equal(spec, written));
 }
 
-static void
-owners(void **state)
+TEST(owners)
 {
     g_autoptr(ApiTest) test = api_test_new();
     g_autoptr(Object) set =
@@ -298,7 +287,6 @@ owners(void **state)
     g_autoptr(Object) node = object_new(objects_key(test->objects, KIND_NODE, NULL, "n"));
     g_autoptr(Object) pod = object_new(objects_key(test->objects, KIND_POD, "default", "web-0"));
 
-    (void)state;
     set->uid = objects_uid(test->objects, set->key, 1);
     node->uid = objects_uid(test->objects, node->key, 1);
     assert_null(object_controller(pod));
@@ -318,14 +306,12 @@ owners(void **state)
     json_decref(json);
 }
 
-static void
-one_of_many(void **state)
+TEST(one_of_many)
 {
     g_autoptr(ApiTest) test = api_test_new();
     g_autoptr(Object) first = object_new(objects_key(test->objects, KIND_POD, "default", "web-0"));
     ObjectKey *key = objects_key(test->objects, KIND_POD, "default", "web-1");
 
-    (void)state;
     first->uid = objects_uid(test->objects, first->key, 1);
     first->resource_version = 7;
     g_autoptr(Object) second = object_edit_as(first, key);
@@ -333,24 +319,4 @@ one_of_many(void **state)
     assert_false(object_uid_is_set(second->uid));
     assert_int_equal(second->resource_version, 0);
     assert_ptr_equal(POD(second)->spec, POD(first)->spec);
-}
-
-int
-main(void)
-{
-    TestList tests = {0};
-
-    TEST(tests, one_key_per_object);
-    TEST(tests, keys_stay);
-    TEST(tests, a_uid_is_a_function);
-    TEST_ROWS(tests, bad_uids, refuses_uid);
-    TEST_ROWS(tests, kind_rows, finds_kind);
-    TEST_ROWS(tests, served_rows, serves_versions);
-    TEST(tests, an_old_release_serves_betas);
-    TEST(tests, counted_fields_stand_first);
-    TEST(tests, an_edit_leaves_the_original_alone);
-    TEST(tests, spec_and_status_are_taken_apart);
-    TEST(tests, owners);
-    TEST(tests, one_of_many);
-    return test_list_run("object", tests);
 }

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Patches: JSON patch, merge patch, strategic merge patch. Each case is one request on one object;
  * ' stands for " in JSON. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "models/api/patch/patch.h"
+#include "tests/lib/test.h"
 
 typedef struct {
     const char *name, *object, *patch;
@@ -126,10 +122,8 @@ static const PatchCase json_patches[] = {
 };
 /* clang-format on */
 
-static void
-json_patch_cases(void **state)
+TEST(json_patch_cases)
 {
-    (void)state;
     for (gsize i = 0; i < G_N_ELEMENTS(json_patches); i++) {
         g_autoptr(GError) error = NULL;
         json_t *object = patch_read_json(json_patches[i].object),
@@ -155,10 +149,8 @@ static const PatchCase merge_patches[] = {
 };
 /* clang-format on */
 
-static void
-merge_patch_cases(void **state)
+TEST(merge_patch_cases)
 {
-    (void)state;
     for (gsize i = 0; i < G_N_ELEMENTS(merge_patches); i++) {
         g_autoptr(GError) error = NULL;
         json_t *object = patch_read_json(merge_patches[i].object),
@@ -288,12 +280,10 @@ check_strategic(const PatchCase *row, const SchemaType *type)
     json_decref(patch);
 }
 
-static void
-strategic_merge_cases(void **state)
+TEST(strategic_merge_cases)
 {
     const SchemaType *pod_spec = schema_member(schema_find("v1", "Pod"), "spec");
 
-    (void)state;
     for (gsize i = 0; i < G_N_ELEMENTS(strategic_merges); i++)
         check_strategic(&strategic_merges[i], pod_spec);
     for (gsize i = 0; i < G_N_ELEMENTS(strategic_kinds); i++)
@@ -301,14 +291,12 @@ strategic_merge_cases(void **state)
 }
 
 /* Copies that double the object end with an error, not with all memory. */
-static void
-copies_are_limited(void **state)
+TEST(copies_are_limited)
 {
     json_t *object = patch_read_json("{'a': {'b': 'some text that takes some bytes'}}"),
            *patch = json_array();
     g_autoptr(GError) error = NULL;
 
-    (void)state;
     for (int i = 0; i < 40; i++) {
         g_autofree char *path = g_strdup_printf("/a/x%d", i);
         json_array_append_new(
@@ -321,14 +309,12 @@ copies_are_limited(void **state)
 }
 
 /* Each copy puts the chain of lists under its own end, and makes it twice as long. */
-static void
-depth_is_limited(void **state)
+TEST(depth_is_limited)
 {
     json_t *object = patch_read_json("{'x': [[1]]}"), *patch = json_array();
     g_autoptr(GString) end = g_string_new("/x/0/0");
     g_autoptr(GError) error = NULL;
 
-    (void)state;
     for (unsigned depth = 2; depth < 100000; depth *= 2) {
         json_array_append_new(
             patch, json_pack("{s:s, s:s, s:s}", "op", "copy", "from", "/x", "path", end->str));
@@ -348,14 +334,12 @@ depth_is_limited(void **state)
     json_decref(patch);
 }
 
-static void
-operations_are_limited(void **state)
+TEST(operations_are_limited)
 {
     json_t *object = json_object(), *patch = json_array();
     json_t *operation = patch_read_json("{'op': 'add', 'path': '/a', 'value': 1}");
     g_autoptr(GError) error = NULL;
 
-    (void)state;
     for (int i = 0; i <= JSON_PATCH_OPERATIONS_MAX; i++)
         json_array_append(patch, operation);
     assert_null(json_patch_apply(object, patch, &error));
@@ -365,15 +349,4 @@ operations_are_limited(void **state)
     json_decref(operation);
     json_decref(object);
     json_decref(patch);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(json_patch_cases),       cmocka_unit_test(merge_patch_cases),
-        cmocka_unit_test(strategic_merge_cases),  cmocka_unit_test(copies_are_limited),
-        cmocka_unit_test(operations_are_limited), cmocka_unit_test(depth_is_limited),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "api-test.h"
 #include "models/api/api-test.h"
+#include "tests/lib/test.h"
 
 #define POD_SPEC(spec)                                                                             \
     "{'apiVersion': 'v1', 'kind': 'Pod', 'metadata': {'name': 'web'}, 'spec': {" spec "}}"
@@ -77,6 +78,7 @@ sums_requests(void **state)
     assert_int_equal(POD(pod)->spec->cpu_milli, row->cpu_milli);
     assert_int_equal(POD(pod)->spec->memory_bytes, row->memory_bytes);
 }
+TEST_ROWS(sums, sums_requests);
 
 #define VOLUMES                                                                                    \
     POD_SPEC("'containers': [{'name': 'a', 'image': 'i', 'volumeMounts': [{'name': 'data', "       \
@@ -95,14 +97,12 @@ sums_requests(void **state)
              "'spec': {'accessModes': ['ReadWriteOnce'], 'resources': {'requests': {'storage': "   \
              "'1Gi'}}}}}}]")
 
-static void
-volumes(void **state)
+TEST(volumes)
 {
     g_autoptr(ApiTest) test = api_test_new();
     g_autoptr(Object) object = api_test_read(test, VOLUMES);
     const Pod *pod = POD(object);
 
-    (void)state;
     assert_string_equal(test->faults->str, "");
     assert_int_equal(pod->volumes->n_items, 4); /* not the emptyDir */
     const PodVolume *data = &pod->volumes->items[0], *raw = data + 1, *unused = data + 2,
@@ -127,8 +127,7 @@ volumes(void **state)
 }
 
 /* A StatefulSet's pod: the template is its manifest, the claims are its own. */
-static void
-volumes_that_only_the_pod_has_are_printed(void **state)
+TEST(volumes_that_only_the_pod_has_are_printed)
 {
     g_autoptr(ApiTest) test = api_test_new();
     g_autoptr(Object) template = api_test_read(test, VOLUMES);
@@ -140,7 +139,6 @@ volumes_that_only_the_pod_has_are_printed(void **state)
     };
     PodVolumes *list = pod_volumes_new(own, G_N_ELEMENTS(own));
 
-    (void)state;
     pod_set_spec(POD(object), POD(template)->spec, list);
     pod_volumes_unref(list);
     json_t *json = object_to_json(object);
@@ -156,8 +154,7 @@ volumes_that_only_the_pod_has_are_printed(void **state)
     json_decref(json);
 }
 
-static void
-template_of_a_stateful_set(void **state)
+TEST(template_of_a_stateful_set)
 {
     g_autoptr(ApiTest) test = api_test_new();
     json_t *list = api_test_load("charts.json");
@@ -165,7 +162,6 @@ template_of_a_stateful_set(void **state)
         api_test_read_json(test, json_array_get(json_object_get(list, "items"), 0));
     const StatefulSet *set = STATEFUL_SET(object);
 
-    (void)state;
     assert_string_equal(test->faults->str, "");
     assert_string_equal(set->service_name, "db-postgresql-hl");
     assert_int_equal(set->claim_templates->n_items, 1);
@@ -180,8 +176,7 @@ template_of_a_stateful_set(void **state)
     json_decref(list);
 }
 
-static void
-node_takes_capacity_for_allocatable(void **state)
+TEST(node_takes_capacity_for_allocatable)
 {
     g_autoptr(ApiTest) test = api_test_new();
     g_autoptr(Object) one = api_test_read(
@@ -192,7 +187,6 @@ node_takes_capacity_for_allocatable(void **state)
               "{'allocatable': {'cpu': '7500m', 'memory': '1Gi', 'pods': '5'}, "
               "'capacity': {'cpu': 8, 'memory': '2Gi', 'pods': 110}}}");
 
-    (void)state;
     assert_string_equal(test->faults->str, "");
     assert_int_equal(NODE(one)->allocatable.cpu_milli, 8000);
     assert_int_equal(NODE(one)->allocatable.pods, 110);
@@ -201,15 +195,13 @@ node_takes_capacity_for_allocatable(void **state)
     assert_int_equal(NODE(two)->allocatable.pods, 5);
 }
 
-static void
-drivers_of_a_node(void **state)
+TEST(drivers_of_a_node)
 {
     g_autoptr(ApiTest) test = api_test_new();
     g_autoptr(Object) object = object_new(objects_key(test->objects, KIND_CSI_NODE, NULL, "n"));
     CsiNode *node = CSI_NODE(object);
     const char *zone = api_parser_intern(&test->parser, "zone");
 
-    (void)state;
     assert_null(csi_node_find_driver(NULL, "a"));
     assert_null(csi_node_find_driver(node, "a"));
     assert_false(csi_node_set_driver(node, "a", NULL));
@@ -233,14 +225,12 @@ drivers_of_a_node(void **state)
     assert_null(node->drivers);
 }
 
-static void
-bound_to(void **state)
+TEST(bound_to)
 {
     g_autoptr(ApiTest) test = api_test_new();
     g_autoptr(Object) claim = object_new(objects_key(test->objects, KIND_CLAIM, "default", "data"));
     g_autoptr(Object) volume = object_new(objects_key(test->objects, KIND_VOLUME, NULL, "pv"));
 
-    (void)state;
     claim->uid = objects_uid(test->objects, claim->key, 1);
     assert_false(volume_is_bound_to(VOLUME(volume), CLAIM(claim)));
     VOLUME(volume)->claim_ref.claim = claim->key;
@@ -261,19 +251,4 @@ bound_to(void **state)
     object_set_annotation(claim, api_parser_intern(&test->parser, ANNOTATION_BETA_STORAGE_CLASS),
                           api_parser_intern(&test->parser, "old"));
     assert_string_equal(claim_class(CLAIM(claim)), "old");
-}
-
-int
-main(void)
-{
-    TestList tests = {0};
-
-    TEST_ROWS(tests, sums, sums_requests);
-    TEST(tests, volumes);
-    TEST(tests, volumes_that_only_the_pod_has_are_printed);
-    TEST(tests, template_of_a_stateful_set);
-    TEST(tests, node_takes_capacity_for_allocatable);
-    TEST(tests, drivers_of_a_node);
-    TEST(tests, bound_to);
-    return test_list_run("pod", tests);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "tests/sim/test-list.h"
-
 #include "models/api/field.h"
+#include "tests/lib/test.h"
 
 typedef struct {
     const char *text, *canonical;
@@ -89,6 +88,7 @@ reads_and_writes(void **state)
     assert_true(quantity_canonical(buffer, again, NULL)); /* API-163: the canonical one stays */
     assert_string_equal(again, buffer);
 }
+TEST_ROWS(good, reads_and_writes);
 
 typedef struct {
     const char *text, *complaint;
@@ -142,6 +142,7 @@ quantity_complains(void **state)
     assert_int_equal(value, 42);
     assert_false(quantity_canonical(row->text, buffer, NULL));
 }
+TEST_ROWS(bad, quantity_complains);
 
 typedef struct {
     const char *text;
@@ -171,13 +172,12 @@ formats_binary(void **state)
 
     assert_string_equal(quantity_format(row->value, buffer), row->text);
 }
+TEST_ROWS(formatted, formats_binary);
 
-static void
-every_size_survives_the_round_trip(void **state)
+TEST(every_size_survives_the_round_trip)
 {
     char buffer[QUANTITY_BUFFER];
 
-    (void)state;
     for (unsigned shift = 0; shift < 63; shift++)
         for (int64_t factor = 1; factor < 3000; factor += 7) {
             int64_t value, back = -1;
@@ -188,27 +188,12 @@ every_size_survives_the_round_trip(void **state)
         }
 }
 
-static void
-formats_thousandths(void **state)
+TEST(formats_thousandths)
 {
     char buffer[QUANTITY_BUFFER];
 
-    (void)state;
     assert_string_equal(quantity_format_milli(500, buffer), "500m");
     assert_string_equal(quantity_format_milli(2000, buffer), "2");
     assert_string_equal(quantity_format_milli(0, buffer), "0");
     assert_string_equal(quantity_format_milli(64000000, buffer), "64k");
-}
-
-int
-main(void)
-{
-    TestList tests = {0};
-
-    TEST_ROWS(tests, good, reads_and_writes);
-    TEST_ROWS(tests, bad, quantity_complains);
-    TEST_ROWS(tests, formatted, formats_binary);
-    TEST(tests, every_size_survives_the_round_trip);
-    TEST(tests, formats_thousandths);
-    return test_list_run("quantity", tests);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "api-test.h"
+#include "tests/lib/test.h"
 
 #include "models/api/reference-grant.h"
 
@@ -26,10 +27,8 @@ static const struct {
   /* clang-format on */
 };
 
-static void
-admits_claims(void **state)
+TEST(admits_claims)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autoptr(ApiTest) test = api_test_new();
         g_autofree char *text = g_strdup_printf(
@@ -53,12 +52,4 @@ admits_claims(void **state)
         assert_true(object_equal(grant, again));
         json_decref(printed);
     }
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(admits_claims)};
-
-    return cmocka_run_group_tests_name("reference grants", tests, NULL, NULL);
 }

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "tests/sim/test-list.h"
-
 #include "models/api/api-test.h"
 #include "models/api/release.h"
 #include "sim/strings.h"
+#include "tests/lib/test.h"
 
 /* ---- The table ---- */
 
-static void
-names_are_sorted_and_stages_grow(void **state)
+TEST(names_are_sorted_and_stages_grow)
 {
-    (void)state;
     for (unsigned i = 0; feature_gate_at(i) != NULL; i++) {
         const FeatureGate *gate = feature_gate_at(i);
         assert_ptr_equal(feature_gate_find(gate->name), gate);
@@ -55,15 +52,13 @@ write_tables(void)
     return all;
 }
 
-static void
-document_shows_the_table(void **state)
+TEST(document_shows_the_table)
 {
     g_autofree char *path =
         g_build_filename(g_getenv("KVOLSIM_SRCDIR"), "docs", "rules", "feature-gates.md", NULL);
     g_autofree char *expected = write_tables();
     g_autofree char *text = NULL;
 
-    (void)state;
     assert_true(g_file_get_contents(path, &text, NULL, NULL));
     const char *tables = strstr(text, "## Gates with an effect");
     if (tables != NULL && strcmp(tables, expected) == 0)
@@ -120,6 +115,7 @@ gate_is_on(void **state)
     string_map_unref(gates);
     strings_free(strings);
 }
+TEST_ROWS(cases, gate_is_on);
 
 /* ---- What components refuse ---- */
 
@@ -163,15 +159,4 @@ setting_is_refused(void **state)
     else
         assert_string_equal(hint, row->hint);
 }
-
-int
-main(void)
-{
-    TestList tests = {0};
-
-    TEST_ROWS(tests, cases, gate_is_on);
-    TEST_ROWS(tests, refusals, setting_is_refused);
-    TEST(tests, names_are_sorted_and_stages_grow);
-    TEST(tests, document_shows_the_table);
-    return test_list_run("release", tests);
-}
+TEST_ROWS(refusals, setting_is_refused);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "api-test.h"
+#include "tests/lib/test.h"
 
 typedef struct {
     const char *name, *selector, *labels;
@@ -54,6 +55,7 @@ label_selector(void **state)
     label_selector_unref(selector);
     label_selector_unref(again);
 }
+TEST_ROWS(label_rows, label_selector);
 
 #define TERMS(terms) "{'nodeSelectorTerms': [" terms "]}"
 #define TERM(key, operator, values)                                                                \
@@ -97,33 +99,30 @@ node_selector(void **state)
     node_selector_unref(selector);
     node_selector_unref(again);
 }
+TEST_ROWS(node_rows, node_selector);
 
-static void
-absent_selectors(void **state)
+TEST(absent_selectors)
 {
     NodeSelector *no_terms = node_selector_new(NULL, 0);
 
-    (void)state;
     assert_false(label_selector_matches(NULL, NULL));
     assert_true(node_selector_matches(NULL, NULL, NULL));
     assert_false(node_selector_matches(no_terms, NULL, NULL));
     node_selector_unref(no_terms);
 }
 
-static void
-names_match_nothing_without_a_name(void **state) /* VB-30 */
+/* VB-30 */
+TEST(names_match_nothing_without_a_name)
 {
     g_autoptr(ApiTest) test = api_test_new();
     NodeSelector *selector = NULL;
 
-    (void)state;
     api_test_read_field(test, &field_node_selector, TERMS(NAMED("n")), &selector);
     assert_false(node_selector_matches(selector, NULL, NULL));
     node_selector_unref(selector);
 }
 
-static void
-segments_become_terms(void **state)
+TEST(segments_become_terms)
 {
     g_autoptr(ApiTest) test = api_test_new();
     g_autoptr(StringMap) a = api_test_labels(test, "zone=a,rack=1"),
@@ -132,21 +131,18 @@ segments_become_terms(void **state)
     const StringMap *segments[] = {a, b};
     NodeSelector *selector = node_selector_from_segments(segments, 2);
 
-    (void)state;
     assert_true(node_selector_matches(selector, a, NULL));
     assert_true(node_selector_matches(selector, b, NULL));
     assert_false(node_selector_matches(selector, c, NULL));
     node_selector_unref(selector);
 }
 
-static void
-topology_terms(void **state)
+TEST(topology_terms)
 {
     g_autoptr(ApiTest) test = api_test_new();
     g_autoptr(StringMap) a = api_test_labels(test, "zone=a"), c = api_test_labels(test, "zone=c");
     NodeSelector *terms = NULL;
 
-    (void)state;
     api_test_read_field(test, &field_topology_terms,
                         "[{'matchLabelExpressions': [{'key': 'zone', 'values': ['a', 'b']}]}]",
                         &terms);
@@ -202,14 +198,13 @@ toleration(void **state)
     tolerations_unref(tolerations);
     tolerations_unref(again);
 }
+TEST_ROWS(toleration_rows, toleration);
 
-static void
-taints_survive_the_round_trip(void **state)
+TEST(taints_survive_the_round_trip)
 {
     g_autoptr(ApiTest) test = api_test_new();
     Taints *taints = NULL, *again = NULL;
 
-    (void)state;
     api_test_read_field(test, &field_taints,
                         "[{'key': 'a', 'effect': 'NoExecute', 'timeAdded': '2026-01-01T00:00:05Z'},"
                         " {'key': 'b', 'value': 'c', 'effect': 'PreferNoSchedule'}]",
@@ -224,20 +219,4 @@ taints_survive_the_round_trip(void **state)
     assert_true(taints_equal(taints, again));
     taints_unref(taints);
     taints_unref(again);
-}
-
-int
-main(void)
-{
-    TestList tests = {0};
-
-    TEST_ROWS(tests, label_rows, label_selector);
-    TEST_ROWS(tests, node_rows, node_selector);
-    TEST(tests, absent_selectors);
-    TEST(tests, names_match_nothing_without_a_name);
-    TEST(tests, segments_become_terms);
-    TEST(tests, topology_terms);
-    TEST_ROWS(tests, toleration_rows, toleration);
-    TEST(tests, taints_survive_the_round_trip);
-    return test_list_run("selector", tests);
 }

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The table of Kubernetes' types, and what a decoder says with it: unknown and duplicate fields,
  * values of another type. ' stands for " in JSON. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "models/api/object.h"
 #include "models/api/schema/json-syntax.h"
 #include "models/api/schema/strict-fields.h"
+#include "tests/lib/test.h"
 
 /* NAME|APIVERSION|KIND|BODY|FAULTS: with ", " between; or the message. clang-format 14 dies of
  * structs with such strings. */
@@ -74,10 +70,8 @@ json_text(const char *text)
     return json;
 }
 
-static void
-faults_of_bodies(void **state)
+TEST(faults_of_bodies)
 {
-    (void)state;
     for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_auto(GStrv) row = g_strsplit(cases[i], "|", 5);
         g_autofree char *body = json_text(row[BODY]);
@@ -92,10 +86,8 @@ faults_of_bodies(void **state)
 }
 
 /* The object that a body makes has the same unknown fields, and none after pruning. */
-static void
-unknown_fields_are_pruned(void **state)
+TEST(unknown_fields_are_pruned)
 {
-    (void)state;
     for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_auto(GStrv) row = g_strsplit(cases[i], "|", 5);
         g_autofree char *body = json_text(row[BODY]);
@@ -112,10 +104,8 @@ unknown_fields_are_pruned(void **state)
     }
 }
 
-static void
-values_of_another_type(void **state)
+TEST(values_of_another_type)
 {
-    (void)state;
     for (gsize i = 0; i < G_N_ELEMENTS(misfits); i++) {
         g_auto(GStrv) row = g_strsplit(misfits[i], "|", 5);
         g_autofree char *body = json_text(row[BODY]);
@@ -129,34 +119,29 @@ values_of_another_type(void **state)
     }
 }
 
-static void
-nulls_are_as_good_as_nothing(void **state)
+TEST(nulls_are_as_good_as_nothing)
 {
     json_auto_t *map =
         json_loads("{\"data\": {\"a\": null, \"b\": \"c\"}, \"immutable\": null}", 0, NULL);
 
-    (void)state;
     strict_drop_nulls(schema_find("v1", "ConfigMap"), map);
     json_auto_t *expected = json_loads("{\"data\": {\"a\": \"\", \"b\": \"c\"}}", 0, NULL);
     assert_true(json_equal(map, expected));
 }
 
 /* Of a custom resource, where the definition preserves unknown fields. */
-static void
-nulls_go_from_maps_of_anything(void **state)
+TEST(nulls_go_from_maps_of_anything)
 {
     static const SchemaType any = {.shape = SCHEMA_MAP, .custom = TRUE};
     json_auto_t *map = json_loads("{\"a\": null, \"b\": {\"c\": null}}", 0, NULL);
 
-    (void)state;
     strict_drop_nulls(&any, map);
     json_auto_t *expected = json_loads("{\"b\": {}}", 0, NULL);
     assert_true(json_equal(map, expected));
 }
 
 /* Go's encoding/base64: where it says "illegal base64 data at input byte". */
-static void
-base64_has_its_place(void **state)
+TEST(base64_has_its_place)
 {
     static const struct {
         const char *text;
@@ -176,17 +161,14 @@ base64_has_its_place(void **state)
         {"YW=",         3 },
     };
 
-    (void)state;
     for (gsize i = 0; i < G_N_ELEMENTS(rows); i++)
         if (strict_base64_fault(rows[i].text) != rows[i].fault)
             fail_msg("%s: %ld", rows[i].text, strict_base64_fault(rows[i].text));
 }
 
 /* Each kind that a model knows has a type, and the type has each field that the model reads. */
-static void
-modelled_kinds_have_types(void **state)
+TEST(modelled_kinds_have_types)
 {
-    (void)state;
     for (ObjectKind kind = 0; kind < KIND_OTHER; kind++) {
         const KindClass *class = kind_class(kind);
         const SchemaType *type = schema_find(class->api_version, class->kind);
@@ -224,12 +206,10 @@ bare(const SchemaType *type)
 }
 
 /* Lists merge by fields that their items have, and fields stand in one order. */
-static void
-the_table_holds_together(void **state)
+TEST(the_table_holds_together)
 {
     unsigned n = 0;
 
-    (void)state;
     for (const SchemaType *type; (type = schema_struct(n)) != NULL; n++)
         for (const SchemaField *field = type->fields; field->name != NULL; field++) {
             const SchemaType *items = field->type->shape == SCHEMA_LIST ? field->type : NULL;
@@ -249,8 +229,7 @@ the_table_holds_together(void **state)
 }
 
 /* As encoding/json of Go 1.23 words them. */
-static void
-syntax_faults_are_in_gos_words(void **state)
+TEST(syntax_faults_are_in_gos_words)
 {
     static const char *const rows[][2] = {
         {"{\"a\": [1, -0.5e+3, true, null, \"\\u00e9\\n\"], \"b\": {}}", NULL                                                              },
@@ -279,7 +258,6 @@ syntax_faults_are_in_gos_words(void **state)
         {"\"a\nb\"",                                                     "invalid character '\\n' in string literal"                       },
     };
 
-    (void)state;
     for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_autofree char *fault = json_syntax_fault(rows[i][0], strlen(rows[i][0]));
         if (rows[i][1] == NULL)
@@ -287,21 +265,4 @@ syntax_faults_are_in_gos_words(void **state)
         else
             assert_string_equal(fault, rows[i][1]);
     }
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(faults_of_bodies),
-        cmocka_unit_test(unknown_fields_are_pruned),
-        cmocka_unit_test(values_of_another_type),
-        cmocka_unit_test(modelled_kinds_have_types),
-        cmocka_unit_test(nulls_are_as_good_as_nothing),
-        cmocka_unit_test(nulls_go_from_maps_of_anything),
-        cmocka_unit_test(base64_has_its_place),
-        cmocka_unit_test(the_table_holds_together),
-        cmocka_unit_test(syntax_faults_are_in_gos_words),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "tests/sim/test-list.h"
-
 #include "models/api/field.h"
+#include "tests/lib/test.h"
 
 typedef struct {
     const char *text;
@@ -41,6 +40,7 @@ reads_and_writes(void **state)
     assert_string_equal(api_time_format(time, FALSE, buffer),
                         row->formatted == NULL ? row->text : row->formatted);
 }
+TEST_ROWS(good, reads_and_writes);
 
 static const char *const bad[] = {
     "",
@@ -72,39 +72,24 @@ refuses(void **state)
 
     assert_false(api_time_parse(*row, &time));
 }
+TEST_ROWS(bad, refuses);
 
-static void
-prints_microseconds(void **state)
+TEST(prints_microseconds)
 {
     char buffer[API_TIME_BUFFER];
 
-    (void)state;
     assert_string_equal(api_time_format(1500 * SIM_US + 999, TRUE, buffer),
                         "2026-01-01T00:00:00.001500Z");
     assert_string_equal(api_time_format(-1, TRUE, buffer), "2025-12-31T23:59:59.999999Z");
 }
 
-static void
-every_day_survives_the_round_trip(void **state)
+TEST(every_day_survives_the_round_trip)
 {
     char buffer[API_TIME_BUFFER];
 
-    (void)state;
     for (SimTime time = -DAY * 365 * 200; time < DAY * 365 * 200; time += DAY + 7 * SIM_SECOND) {
         SimTime back = 0;
         assert_true(api_time_parse(api_time_format(time, FALSE, buffer), &back));
         assert_int_equal(back, time);
     }
-}
-
-int
-main(void)
-{
-    TestList tests = {0};
-
-    TEST_ROWS(tests, good, reads_and_writes);
-    TEST_ROWS(tests, bad, refuses);
-    TEST(tests, prints_microseconds);
-    TEST(tests, every_day_survives_the_round_trip);
-    return test_list_run("api-time", tests);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "api-test.h"
+#include "tests/lib/test.h"
 
 #include <string.h>
 
@@ -510,12 +511,10 @@ walk_struct(WholeDocumentsWalk *self, json_t *at, const SchemaType *type, unsign
     }
 }
 
-static void
-nothing_is_dropped(void **state)
+TEST(nothing_is_dropped)
 {
     WholeDocumentsWalk walk = {.lost = g_string_new(NULL), .path = g_string_new(NULL)};
 
-    (void)state;
     for (unsigned n = 0; n < ROUNDS * G_N_ELEMENTS(kinds); n++) {
         const char *manifest = kinds[n % G_N_ELEMENTS(kinds)];
         walk.test = api_test_new();
@@ -538,14 +537,4 @@ nothing_is_dropped(void **state)
     assert_true(walk.n_reset > 400);
     g_string_free(walk.lost, TRUE);
     g_string_free(walk.path, TRUE);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_dropped),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "models/api/quota/quota.h"
 #include "models/api/workload.h"
+#include "tests/lib/test.h"
 #include "world.h"
 
 /* The rules of docs/rules/api-server.md: admission, and fields that never change. */
@@ -39,8 +35,7 @@ pass_time(ApiServerWorld *world, SimTime delay)
 }
 
 /* API-121: the newest by whole seconds, then the smallest name. */
-static void
-a_claim_without_class_gets_the_default(void **state)
+TEST_WITH(world_setup, world_teardown, a_claim_without_class_gets_the_default)
 {
     ApiServerWorld *world = *state;
 
@@ -55,8 +50,7 @@ a_claim_without_class_gets_the_default(void **state)
 }
 
 /* API-121: before 1.26 several defaults are an error. */
-static void
-several_defaults_were_refused(void **state)
+TEST_WITH(world_setup, world_teardown, several_defaults_were_refused)
 {
     ApiServerWorld *world = *state;
 
@@ -113,8 +107,7 @@ static const PriorityCase priority_cases[] = {
 };
 
 /* API-190. */
-static void
-a_pod_gets_the_priority_of_its_class(void **state)
+TEST_WITH(world_setup, world_teardown, a_pod_gets_the_priority_of_its_class)
 {
     ApiServerWorld *world = *state;
 
@@ -145,8 +138,7 @@ a_pod_gets_the_priority_of_its_class(void **state)
 }
 
 /* API-191. */
-static void
-one_priority_class_is_the_default(void **state)
+TEST_WITH(world_setup, world_teardown, one_priority_class_is_the_default)
 {
     ApiServerWorld *world = *state;
 
@@ -158,8 +150,7 @@ one_priority_class_is_the_default(void **state)
                         "already marked as default. Only one default can exist");
 }
 
-static void
-an_empty_class_stays(void **state)
+TEST_WITH(world_setup, world_teardown, an_empty_class_stays)
 {
     ApiServerWorld *world = *state;
     Object *claim = world_new_claim(world);
@@ -185,8 +176,7 @@ admission_bind_claim(Object *object, const void *capacity)
 }
 
 /* API-124, API-131, API-132. */
-static void
-requests_grow_only_while_bound_and_never_shrink(void **state)
+TEST_WITH(world_setup, world_teardown, requests_grow_only_while_bound_and_never_shrink)
 {
     static const int64_t one = 1 << 30, two = INT64_C(2) << 30;
     ApiServerWorld *world = *state;
@@ -217,8 +207,7 @@ requests_grow_only_while_bound_and_never_shrink(void **state)
 }
 
 /* API-V11, API-132, RSZ-2: recovery by a smaller request, but never down to the present size. */
-static void
-requests_shrink_down_to_the_capacity(void **state)
+TEST_WITH(world_setup, world_teardown, requests_shrink_down_to_the_capacity)
 {
     static const int64_t ten = INT64_C(10) << 30;
     static const struct {
@@ -381,8 +370,7 @@ change_source(Object *object, const void *word)
 
 /* API-131, API-134, API-135, API-136: refused changes with their words, and beside each an allowed
  * one. */
-static void
-some_fields_never_change(void **state)
+TEST_WITH(world_setup, world_teardown, some_fields_never_change)
 {
     static const struct {
         ObjectKind kind;
@@ -432,8 +420,7 @@ some_fields_never_change(void **state)
 }
 
 /* API-180, API-181, API-182: the strategy of claims changes a new claim before it is stored. */
-static void
-the_server_drops_and_copies_fields(void **state)
+TEST_WITH(world_setup, world_teardown, the_server_drops_and_copies_fields)
 {
     static const struct {
         const char *group, *kind, *namespace;
@@ -499,8 +486,7 @@ status_fields(const Claim *claim)
 }
 
 /* API-180: a field of status whose gate is off is dropped, unless the claim has it already. */
-static void
-fields_of_status_have_gates(void **state)
+TEST_WITH(world_setup, world_teardown, fields_of_status_have_gates)
 {
     static const struct {
         int minor;
@@ -533,8 +519,7 @@ fields_of_status_have_gates(void **state)
 }
 
 /* API-20: admission comes before the store, which alone knows the name. */
-static void
-a_name_in_use_is_told_last(void **state)
+TEST_WITH(world_setup, world_teardown, a_name_in_use_is_told_last)
 {
     static const struct {
         int64_t max_bytes; /* of the LimitRange; 0: there is none */
@@ -562,8 +547,7 @@ a_name_in_use_is_told_last(void **state)
 }
 
 /* API-189 */
-static void
-pods_alone_need_a_release_that_knows_them(void **state)
+TEST_WITH(world_setup, world_teardown, pods_alone_need_a_release_that_knows_them)
 {
     static const struct {
         int minor;
@@ -587,27 +571,4 @@ pods_alone_need_a_release_that_knows_them(void **state)
         assert_int_equal(world_create(world, claim).code, rows[i].code);
         assert_int_equal(world_create(world, volume).code, rows[i].code);
     }
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, world_setup, world_teardown)
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_claim_without_class_gets_the_default),
-        TEST(several_defaults_were_refused),
-        TEST(an_empty_class_stays),
-        TEST(a_pod_gets_the_priority_of_its_class),
-        TEST(one_priority_class_is_the_default),
-        TEST(requests_grow_only_while_bound_and_never_shrink),
-        TEST(requests_shrink_down_to_the_capacity),
-        TEST(some_fields_never_change),
-        TEST(a_name_in_use_is_told_last),
-        TEST(pods_alone_need_a_release_that_knows_them),
-        TEST(the_server_drops_and_copies_fields),
-        TEST(fields_of_status_have_gates),
-    };
-
-    return cmocka_run_group_tests_name("admission", tests, NULL, NULL);
 }

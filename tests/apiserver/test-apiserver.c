@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "sim/sim-test.h"
+#include "tests/lib/test.h"
 #include "world.h"
 
 /* The rules of docs/rules/api-server.md: versions, conflicts, finalizers, graceful deletion,
  * watches. */
 
 /* API-1, API-4. */
-static void
-each_write_has_a_new_version_and_each_incarnation_a_new_uid(void **state)
+TEST_WITH(world_setup, world_teardown, each_write_has_a_new_version_and_each_incarnation_a_new_uid)
 {
     ApiServerWorld *world = *state;
     const Object *first = world_create(world, world_new_claim(world)).object;
@@ -31,8 +26,7 @@ each_write_has_a_new_version_and_each_incarnation_a_new_uid(void **state)
 }
 
 /* API-2, API-W1; CGO-46. */
-static void
-a_write_without_effect_makes_no_version(void **state)
+TEST_WITH(world_setup, world_teardown, a_write_without_effect_makes_no_version)
 {
     ApiServerWorld *world = *state;
     const Object *stored = world_create(world, world_new_claim(world)).object;
@@ -97,8 +91,7 @@ static const struct {
     {"PUT .../status of metadata",     API_UPDATE_STATUS, world_annotate,  1, 0},
 };
 
-static void
-a_generation_counts_changes_of_the_spec(void **state)
+TEST_WITH(world_setup, world_teardown, a_generation_counts_changes_of_the_spec)
 {
     ApiServerWorld *world = *state;
     ObjectKey *key = objects_key(world->objects, KIND_STATEFUL_SET, "default", "web");
@@ -128,8 +121,7 @@ a_generation_counts_changes_of_the_spec(void **state)
 }
 
 /* API-10, API-11, API-12, API-13, API-V13; CGO-45, CGO-47. */
-static void
-writers_conflict_by_version(void **state)
+TEST_WITH(world_setup, world_teardown, writers_conflict_by_version)
 {
     ApiServerWorld *world = *state;
     g_autoptr(Object) base = object_ref(world_create(world, world_new_claim(world)).object);
@@ -159,8 +151,7 @@ writers_conflict_by_version(void **state)
 
 /* API-13: a patch that carries a version behaves like an update; DELETE with a uid of another
  * incarnation conflicts (API-14). */
-static void
-preconditions_hold(void **state)
+TEST_WITH(world_setup, world_teardown, preconditions_hold)
 {
     ApiServerWorld *world = *state;
     g_autoptr(Object) base = object_ref(world_create(world, world_new_claim(world)).object);
@@ -181,8 +172,7 @@ preconditions_hold(void **state)
 
 /* API-S2, API-S3, API-S4, API-S5, API-S6, API-50 to API-53, API-W3, API-W4; CGO-49, PROT-2, API-57.
  */
-static void
-finalizers_hold_an_object_until_the_last_goes(void **state)
+TEST_WITH(world_setup, world_teardown, finalizers_hold_an_object_until_the_last_goes)
 {
     ApiServerWorld *world = *state;
 
@@ -222,8 +212,7 @@ apiserver_end_pod(Object *object, const void *unused)
 }
 
 /* WL-90, WL-91, API-S7. */
-static void
-pods_are_given_their_grace(void **state)
+TEST_WITH(world_setup, world_teardown, pods_are_given_their_grace)
 {
     ApiServerWorld *world = *state;
 
@@ -285,8 +274,7 @@ change_image(Object *object, const void *image)
 }
 
 /* API-3: from 1.33 on; metadata, status and the node do not count. */
-static void
-pods_have_a_generation(void **state)
+TEST_WITH(world_setup, world_teardown, pods_have_a_generation)
 {
     ApiServerWorld *world = *state;
 
@@ -309,8 +297,7 @@ pods_have_a_generation(void **state)
 }
 
 /* API-19, API-22. */
-static void
-a_pod_is_bound_once(void **state)
+TEST_WITH(world_setup, world_teardown, a_pod_is_bound_once)
 {
     ApiServerWorld *world = *state;
     ApiRequest bind = {
@@ -336,8 +323,7 @@ set_phase_and_class(Object *object, const void *class_name)
 }
 
 /* API-18, CGO-44. */
-static void
-status_and_spec_are_written_apart(void **state)
+TEST_WITH(world_setup, world_teardown, status_and_spec_are_written_apart)
 {
     ApiServerWorld *world = *state;
     g_autoptr(Object) base = object_ref(world_create(world, world_new_claim(world)).object);
@@ -375,8 +361,7 @@ apiserver_see(void *data, WatchType type, const Object *object)
 }
 
 /* API-71, CGO-11: no version is left out. API-S1 to S5, WL-90: an unbound pod goes by two writes */
-static void
-watches_see_every_version_in_order(void **state)
+TEST_WITH(world_setup, world_teardown, watches_see_every_version_in_order)
 {
     ApiServerWorld *world = *state;
     Watcher watcher = {.seen = g_string_new(NULL), .world = world};
@@ -392,8 +377,7 @@ watches_see_every_version_in_order(void **state)
     g_string_free(watcher.seen, TRUE);
 }
 
-static void
-a_node_s_watch_sees_its_pods_only(void **state)
+TEST_WITH(world_setup, world_teardown, a_node_s_watch_sees_its_pods_only)
 {
     ApiServerWorld *world = *state;
     Watcher one = {.seen = g_string_new(NULL), .world = world},
@@ -425,8 +409,7 @@ apiserver_edit_disrupted(Object *object, const void *reason)
 }
 
 /* WL-113: an evicted pod tells so, in place of another reason; it is to go since that one. */
-static void
-evictions_are_told(void **state)
+TEST_WITH(world_setup, world_teardown, evictions_are_told)
 {
     static const struct {
         int minor;
@@ -465,8 +448,7 @@ evictions_are_told(void **state)
 
 /* API-75: of one client only, or of all. Nothing comes before the repair, and nothing is left out.
  */
-static void
-broken_watches_see_nothing(void **state)
+TEST_WITH(world_setup, world_teardown, broken_watches_see_nothing)
 {
     ApiServerWorld *world = *state;
     static const struct {
@@ -521,8 +503,7 @@ apiserver_answered(void *data, const ApiResponse *response)
     race->answered_at = sim_now(race->world->sim);
 }
 
-static void
-watch_events_race_with_answers(void **state)
+TEST_WITH(world_setup, world_teardown, watch_events_race_with_answers)
 {
     ApiServerWorld *world = *state;
     Watcher watcher = {.seen = g_string_new(NULL), .world = world};
@@ -550,30 +531,4 @@ watch_events_race_with_answers(void **state)
     api_watch_free(claims);
     assert_in_range(race.n_before, n / 10, n / 2); /* 1.5 of 6.5 ms lie before the answer */
     g_string_free(watcher.seen, TRUE);
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, world_setup, world_teardown)
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(each_write_has_a_new_version_and_each_incarnation_a_new_uid),
-        TEST(a_write_without_effect_makes_no_version),
-        TEST(a_generation_counts_changes_of_the_spec),
-        TEST(writers_conflict_by_version),
-        TEST(preconditions_hold),
-        TEST(finalizers_hold_an_object_until_the_last_goes),
-        TEST(pods_are_given_their_grace),
-        TEST(pods_have_a_generation),
-        TEST(a_pod_is_bound_once),
-        TEST(status_and_spec_are_written_apart),
-        TEST(watches_see_every_version_in_order),
-        TEST(a_node_s_watch_sees_its_pods_only),
-        TEST(evictions_are_told),
-        TEST(broken_watches_see_nothing),
-        TEST(watch_events_race_with_answers),
-    };
-
-    return cmocka_run_group_tests_name("API server", tests, NULL, NULL);
 }

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "models/apiserver/apiserver-test.h"
 #include "sim/sim-test.h"
+#include "tests/lib/test.h"
 #include "world.h"
 
 /* TIM-4: a part of each request's time is work, and requests queue for it. */
@@ -57,8 +53,7 @@ send_at_once(ApiServerWorld *world, unsigned n)
 }
 
 /* All work is done, and none twice: the last of many requests ends with the sum of their work. */
-static void
-the_last_request_ends_with_the_work_of_all(void **state)
+TEST_WITH(load_setup, world_teardown, the_last_request_ends_with_the_work_of_all)
 {
     ApiServerWorld *world = *state;
     static const struct {
@@ -82,8 +77,7 @@ the_last_request_ends_with_the_work_of_all(void **state)
     }
 }
 
-static void
-more_requests_never_end_sooner(void **state)
+TEST_WITH(load_setup, world_teardown, more_requests_never_end_sooner)
 {
     ApiServerWorld *world = *state;
     SimTime before = 0;
@@ -98,8 +92,7 @@ more_requests_never_end_sooner(void **state)
 
 /* The same seed with load and without: each draw is the same, and none changes while requests come
  * one at a time. */
-static void
-one_at_a_time_nothing_waits(void **state)
+TEST_WITH(load_setup, world_teardown, one_at_a_time_nothing_waits)
 {
     ApiServerWorld *world = *state;
     void *other_state;
@@ -118,8 +111,7 @@ one_at_a_time_nothing_waits(void **state)
 }
 
 /* API-93: then requests wait for a disk or a network, so that no more of them queue. */
-static void
-a_slow_server_has_no_more_work(void **state)
+TEST_WITH(load_setup, world_teardown, a_slow_server_has_no_more_work)
 {
     ApiServerWorld *world = *state;
 
@@ -141,8 +133,7 @@ load_event_written(void *data, unsigned index, SimTime responds_at)
 }
 
 /* An Event waits for the work of requests, and requests for an Event's. */
-static void
-events_are_work_too(void **state)
+TEST_WITH(load_setup, world_teardown, events_are_work_too)
 {
     ApiServerWorld *world = *state;
     LoadAnswers answers = {.world = world};
@@ -168,8 +159,7 @@ events_are_work_too(void **state)
 }
 
 /* TIM-5: what is not there is answered sooner; a list or a new object is never missing. */
-static void
-a_missing_object_is_told_sooner(void **state)
+TEST_WITH(load_setup, world_teardown, a_missing_object_is_told_sooner)
 {
     ApiServerWorld *world = *state;
     ObjectKey *missing = objects_key(world->objects, KIND_VOLUME, NULL, "none");
@@ -211,8 +201,7 @@ static const SimEventType limit_ends_event = {.name = "test/limit ends", .fire =
 
 /* API-90, API-92: a level has its share of the seats, at least one, and its requests wait for it;
  * with the limit gone all go on. */
-static void
-requests_wait_for_seats(void **state)
+TEST_WITH(load_setup, world_teardown, requests_wait_for_seats)
 {
     ApiServerWorld *world = *state;
     static const struct {
@@ -239,22 +228,4 @@ requests_wait_for_seats(void **state)
         turned_away += cases[i].turned_away;
         assert_int_equal(api_server_n_turned_away(world->api), turned_away);
     }
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, load_setup, world_teardown)
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(the_last_request_ends_with_the_work_of_all),
-        TEST(more_requests_never_end_sooner),
-        TEST(one_at_a_time_nothing_waits),
-        TEST(a_slow_server_has_no_more_work),
-        TEST(events_are_work_too),
-        TEST(a_missing_object_is_told_sooner),
-        TEST(requests_wait_for_seats),
-    };
-
-    return cmocka_run_group_tests_name("load on the API server", tests, NULL, NULL);
 }

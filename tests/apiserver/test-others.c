@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "models/api/namespace.h"
+#include "tests/lib/test.h"
 #include "world.h"
 
 /* Kinds that no model reads stand in the store like all others; a dry run is a request like all
@@ -41,8 +37,7 @@ write_document(Object *object, const void *document)
 
 /* Resources of one name and namespace are different objects; a plural is as code generators make
  * it, unless it is told. */
-static void
-a_resource_is_part_of_the_key(void **state)
+TEST_WITH(world_setup, world_teardown, a_resource_is_part_of_the_key)
 {
     ApiServerWorld *world = *state;
     g_autoptr(Object) map = new_config_map(world);
@@ -61,8 +56,7 @@ a_resource_is_part_of_the_key(void **state)
 }
 
 /* The same version, finalizers and deletion as for any kind (API-1, API-51, API-53). */
-static void
-others_live_and_go_as_all_do(void **state)
+TEST_WITH(world_setup, world_teardown, others_live_and_go_as_all_do)
 {
     ApiServerWorld *world = *state;
     Object *made = new_config_map(world);
@@ -86,8 +80,7 @@ others_live_and_go_as_all_do(void **state)
 }
 
 /* API-3: custom resources count changes of what is neither metadata nor status. */
-static void
-custom_resources_have_a_generation(void **state)
+TEST_WITH(world_setup, world_teardown, custom_resources_have_a_generation)
 {
     ApiServerWorld *world = *state;
     Object *made = new_other(world, "x.io", "Toy",
@@ -117,8 +110,7 @@ count_keys(const ApiServerWorld *world)
 }
 
 /* What a dry run tells is what the request then does: the uid, what admission adds. */
-static void
-a_dry_run_leaves_no_trace(void **state)
+TEST_WITH(world_setup, world_teardown, a_dry_run_leaves_no_trace)
 {
     ApiServerWorld *world = *state;
     g_autoptr(Objects) aside = objects_new_aside(world->objects);
@@ -141,8 +133,7 @@ a_dry_run_leaves_no_trace(void **state)
 }
 
 /* A deletion and a change, too: the stored version stays. */
-static void
-a_dry_run_changes_nothing(void **state)
+TEST_WITH(world_setup, world_teardown, a_dry_run_changes_nothing)
 {
     ApiServerWorld *world = *state;
     const Object *stored = world_create(world, world_new_claim(world)).object;
@@ -167,8 +158,7 @@ a_dry_run_changes_nothing(void **state)
 
 /* Once the cluster's beginning is complete, an object makes the namespace that it is in, with what
  * each namespace has. */
-static void
-objects_imply_their_namespace(void **state)
+TEST_WITH(world_setup, world_teardown, objects_imply_their_namespace)
 {
     ApiServerWorld *world = *state;
     const ObjectKey *namespace = objects_key(world->objects, KIND_NAMESPACE, NULL, "default");
@@ -185,18 +175,4 @@ objects_imply_their_namespace(void **state)
     assert_non_null(
         api_server_get(world->api, objects_key(world->objects, KIND_NAMESPACE, NULL, "shop")));
     assert_int_equal(api_server_count(world->api, KIND_OTHER), 4);
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, world_setup, world_teardown)
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_resource_is_part_of_the_key),      TEST(others_live_and_go_as_all_do),
-        TEST(custom_resources_have_a_generation), TEST(a_dry_run_leaves_no_trace),
-        TEST(a_dry_run_changes_nothing),          TEST(objects_imply_their_namespace),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/apiserver/update-checks.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-/* cmocka wants the first three. */
-#include <cmocka.h>
 
 /* What updates of claims may change, on manifests (API-122, API-131, API-132). */
 
@@ -50,12 +46,10 @@ update_checks_claim_of(const char *spec, gboolean is_bound)
     return claim;
 }
 
-static void
-claims_change_as_they_may(void **state)
+TEST(claims_change_as_they_may)
 {
     const UpdateGates gates = {.recovers = TRUE};
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autoptr(GPtrArray) errors = g_ptr_array_new_with_free_func(g_free);
         json_t *before = update_checks_claim_of(cases[i].before, cases[i].is_bound);
@@ -68,12 +62,4 @@ claims_change_as_they_may(void **state)
         json_decref(before);
         json_decref(after);
     }
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(claims_change_as_they_may)};
-
-    return cmocka_run_group_tests_name("updates of claims", tests, NULL, NULL);
 }

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "attach-world.h"
+#include "tests/lib/test.h"
 
 #include "models/api/api-test.h"
 #include "models/attach-detach-controller/controller.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-/* cmocka wants the first three. */
-#include <cmocka.h>
 
 const char *
 word(const StorageWorld *world, const char *text)

@@ -2,13 +2,9 @@
 #include "models/apiserver/apiserver-test.h"
 #include "sim/random.h"
 #include "tests/attach-detach-controller/attach-world.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-/* cmocka wants the first three. */
-#include <cmocka.h>
 
 /* Stories of volumes of driver hostpath.csi.k8s.io on nodes node-1 and node-2. Commits play users,
  * kubelets and the attacher; the requests of the controller are compared, with attachments named
@@ -415,18 +411,17 @@ attach_detach_controller_tell_story(void **state)
     tell_story_as(*state, FALSE);
     tell_story_as(*state, TRUE);
 }
+TEST_ROWS(stories, attach_detach_controller_tell_story);
 
 /* ADC-56: the text of a time-out is kept with the pair; a later one fails and is told as the first,
  * and another pair has its own. waitForVolumeAttachmentWithLister() of csi_attacher.go. */
-static void
-time_outs_are_told_alike(void **state)
+TEST(time_outs_are_told_alike)
 {
 #define TIMED_OUT(volume, handle)                                                                  \
     "AttachVolume.Attach failed for volume \"" volume "\" : timed out waiting for "                \
     "external-attacher of " DRIVER " CSI driver to attach volume " handle
     StorageWorld world;
 
-    (void)state;
     storage_world_init(&world, NULL);
     create_node(&world, "node-1", NULL, NULL);
     create_bound(&world, ACCESS_RWO);
@@ -485,10 +480,8 @@ static const PollCase poll_cases[] = {
     {"ADC-V7", 60 * SIM_SECOND, 60 * SIM_SECOND, 64 * SIM_SECOND},
 };
 
-static void
-lister_is_polled(void **state)
+TEST(lister_is_polled)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(poll_cases); i++)
         for (uint64_t seed = 1; seed <= 5; seed++) {
             StorageWorld world;
@@ -504,13 +497,11 @@ lister_is_polled(void **state)
 }
 
 /* ADC-V4, ADC-62: the error stays, so each try fails at its first look, half a second later. */
-static void
-error_that_lasts(void **state)
+TEST(error_that_lasts)
 {
     static const SimTime tries_ms[] = {500, 1500, 3000, 5500, 10000, 18500, 35000};
     StorageWorld world;
 
-    (void)state;
     storage_world_init(&world, NULL);
     SimTime start = begin_attach(&world);
     attacher_says(&world, VA_1, FALSE, "rpc error: code = Internal desc = no");
@@ -528,12 +519,10 @@ error_that_lasts(void **state)
 }
 
 /* ADC-60.3. */
-static void
-attacher_is_away(void **state)
+TEST(attacher_is_away)
 {
     StorageWorld world;
 
-    (void)state;
     storage_world_init(&world, NULL);
     SimTime start = begin_attach(&world);
     go_on(&world, 3 * SIM_MINUTE);
@@ -593,10 +582,8 @@ random_hour(uint64_t seed, gboolean polling)
     return log;
 }
 
-static void
-polling_equals_sleeping(void **state)
+TEST(polling_equals_sleeping)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         g_autofree char *sleeping = random_hour(seed, FALSE);
         g_autofree char *polling = random_hour(seed, TRUE);
@@ -667,10 +654,8 @@ assert_crowd_is_reported(const StorageWorld *world)
 }
 
 /* ADC-51: a volume that is attached while another node is told is reported in the next pass. */
-static void
-all_are_reported(void **state)
+TEST(all_are_reported)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 30; seed++) {
         StorageWorld world;
         storage_world_init(&world, &(StorageWorldOptions){.seed = seed, .slow = TRUE});
@@ -694,10 +679,8 @@ refuse_some(void *data, const ApiRequest *request, GString *message)
 }
 
 /* ADC-52: a node that could not be told is told in the next pass. */
-static void
-refused_reports_come_again(void **state)
+TEST(refused_reports_come_again)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 10; seed++) {
         StorageWorld world;
         unsigned n = 0;
@@ -757,34 +740,11 @@ crowded_minute(uint64_t seed, gboolean polling)
 
 /* Pairs that change while a pass is under way are looked at in their turn, as by a loop that walks
  * over all of them. */
-static void
-changes_during_a_pass(void **state)
+TEST(changes_during_a_pass)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 10; seed++) {
         g_autofree char *sleeping = crowded_minute(seed, FALSE);
         g_autofree char *polling = crowded_minute(seed, TRUE);
         assert_string_equal(sleeping, polling);
     }
-}
-
-int
-main(void)
-{
-    struct CMUnitTest tests[G_N_ELEMENTS(stories) + 8];
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(stories); i++)
-        tests[n++] = (struct CMUnitTest){.name = stories[i].title,
-                                         .test_func = attach_detach_controller_tell_story,
-                                         .initial_state = (void *)&stories[i]};
-    tests[n++] = (struct CMUnitTest)cmocka_unit_test(time_outs_are_told_alike);
-    tests[n++] = (struct CMUnitTest)cmocka_unit_test(lister_is_polled);
-    tests[n++] = (struct CMUnitTest)cmocka_unit_test(error_that_lasts);
-    tests[n++] = (struct CMUnitTest)cmocka_unit_test(attacher_is_away);
-    tests[n++] = (struct CMUnitTest)cmocka_unit_test(polling_equals_sleeping);
-    tests[n++] = (struct CMUnitTest)cmocka_unit_test(all_are_reported);
-    tests[n++] = (struct CMUnitTest)cmocka_unit_test(refused_reports_come_again);
-    tests[n++] = (struct CMUnitTest)cmocka_unit_test(changes_during_a_pass);
-    return _cmocka_run_group_tests("attach-detach-controller", tests, n, NULL, NULL);
 }

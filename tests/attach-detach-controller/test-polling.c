@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/volume/plugins.h"
 #include "tests/attach-detach-controller/attach-world.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-/* cmocka wants the three above. */
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 /* Loops that sleep while nothing changes come to the same as loops that poll. */
 
@@ -82,12 +77,10 @@ disturbed_hour(uint64_t seed, gboolean polling)
 
 /* ADC-50: a sleeping loop verifies at the same instants as a polling one, though it leaves out most
  * checks. */
-static void
-polling_equals_sleeping(void **state)
+TEST(polling_equals_sleeping)
 {
     unsigned n_asked = 0;
 
-    (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         g_autofree char *sleeping = disturbed_hour(seed, FALSE);
         g_autofree char *polling = disturbed_hour(seed, TRUE);
@@ -160,8 +153,7 @@ burst(uint64_t seed, gboolean polling, char *attaches, char *detaches)
 
 /* ADC-71: each pass walks maps in an order of its own: of volumes for detaches; for attaches of
  * nodes, and of the volumes of each. A loop that sleeps takes the same order. */
-static void
-a_burst_comes_in_any_order(void **state)
+TEST(a_burst_comes_in_any_order)
 {
     g_autoptr(GHashTable) attach_orders =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -169,7 +161,6 @@ a_burst_comes_in_any_order(void **state)
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     char attaches[N_VOLUMES + 1], detaches[N_VOLUMES + 1];
 
-    (void)state;
     for (uint64_t seed = 1; seed <= 60; seed++) {
         g_autofree char *polling = burst(seed, TRUE, attaches, detaches);
         g_autofree char *sleeping = burst(seed, FALSE, attaches, detaches);
@@ -181,13 +172,4 @@ a_burst_comes_in_any_order(void **state)
     }
     assert_int_equal(g_hash_table_size(attach_orders), 8);
     assert_in_range(g_hash_table_size(detach_orders), 16, 24);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(polling_equals_sleeping),
-                                       cmocka_unit_test(a_burst_comes_in_any_order)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

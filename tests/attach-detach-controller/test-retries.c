@@ -2,12 +2,7 @@
 #include "models/cluster/inspect.h"
 #include "sim/sim-test.h"
 #include "tests/attach-detach-controller/attach-world.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-/* cmocka wants the three above. */
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 /* Attaches that time out again and again (retries.c). While plans are observed, each try is an
  * operation with a plan of its own: all else must be the same. */
@@ -241,12 +236,10 @@ disturbed_hours(uint64_t seed, gboolean is_observed)
     return story;
 }
 
-static void
-a_kept_try_is_like_a_new_one(void **state)
+TEST(a_kept_try_is_like_a_new_one)
 {
     unsigned n_kept = 0;
 
-    (void)state;
     for (uint64_t seed = 1; seed <= 400; seed++) {
         RetriesStory kept = disturbed_hours(seed, FALSE), ordinary = disturbed_hours(seed, TRUE);
         assert_string_equal(kept.text->str, ordinary.text->str);
@@ -257,12 +250,4 @@ a_kept_try_is_like_a_new_one(void **state)
         story_clear(&ordinary);
     }
     assert_true(n_kept > 5000);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_kept_try_is_like_a_new_one)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

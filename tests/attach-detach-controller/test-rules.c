@@ -6,13 +6,9 @@
 #include "models/csi/csi-test.h"
 #include "models/csi/modelled/modelled-driver.h"
 #include "tests/attach-detach-controller/attach-world.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-/* cmocka wants the first three. */
-#include <cmocka.h>
 
 /* The recorded stories of the real controller's own tests, by their ids, and rules that no other
  * story needs. Where the real tests call a plugin, here VolumeAttachments come and go. Each story
@@ -707,6 +703,7 @@ rules_tell_story(void **state)
         storage_world_clear(&world);
     }
 }
+TEST_ROWS(stories, rules_tell_story);
 
 /* ---- INT-3: the controller attaches in-tree volumes itself ---- */
 
@@ -729,8 +726,7 @@ rules_see_call(void *data, const CsiCallRecord *record)
                            capability->type == CSI_ACCESS_BLOCK ? "block" : "mount");
 }
 
-static void
-in_tree_volumes_are_attached_as_they_are(void **state)
+TEST(in_tree_volumes_are_attached_as_they_are)
 {
     static const struct {
         VolumeMode mode;
@@ -745,7 +741,6 @@ in_tree_volumes_are_attached_as_they_are(void **state)
          "ControllerPublishVolume vol-1 to node-1 as MULTI_NODE_READER_ONLY mount\n"},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         StorageWorld world;
         g_autoptr(GString) calls = g_string_new(NULL);
@@ -782,19 +777,4 @@ in_tree_volumes_are_attached_as_they_are(void **state)
         assert_string_equal(calls->str, rows[i].call);
         storage_world_clear(&world);
     }
-}
-
-int
-main(void)
-{
-    struct CMUnitTest tests[G_N_ELEMENTS(stories) + 1];
-    unsigned n = 0;
-
-    tests[n++] = (struct CMUnitTest)cmocka_unit_test(in_tree_volumes_are_attached_as_they_are);
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(stories); i++)
-        tests[n++] = (struct CMUnitTest){.name = stories[i].title,
-                                         .test_func = rules_tell_story,
-                                         .initial_state = (void *)&stories[i]};
-    return _cmocka_run_group_tests("attach-detach rules", tests, n, NULL, NULL);
 }

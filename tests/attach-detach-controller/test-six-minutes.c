@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/random.h"
 #include "tests/attach-detach-controller/attach-world.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-/* cmocka wants the first three. */
-#include <cmocka.h>
 
 /* How long a volume of a dead node is away, to the nanosecond: which pass of the reconciler does
  * what follows from when its last pass with something to do ended, from when it hears of things,
@@ -135,10 +131,8 @@ forced_detach_to_the_tick(uint64_t seed, gboolean polling)
 
 /* ADC-43, with ADC-1, ADC-42: forced in the first pass that comes more than six minutes after the
  * one that asked. */
-static void
-six_minutes(void **state)
+TEST(six_minutes)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 60; seed++)
         forced_detach_to_the_tick(seed, FALSE);
     for (uint64_t seed = 1; seed <= 3; seed++)
@@ -146,10 +140,8 @@ six_minutes(void **state)
 }
 
 /* ADC-43: with the taint the first pass that hears of it does. */
-static void
-out_of_service_is_shorter(void **state)
+TEST(out_of_service_is_shorter)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 60; seed++) {
         StorageWorld world;
         Arrivals arrivals;
@@ -169,13 +161,11 @@ out_of_service_is_shorter(void **state)
 
 /* The clock starts when the detach is wanted, not when the node dies; being wanted and attached
  * again resets it (ADC-49.2). */
-static void
-clock_starts_anew(void **state)
+TEST(clock_starts_anew)
 {
     StorageWorld world;
     Arrivals arrivals;
 
-    (void)state;
     SimTime end = six_minutes_setup(&world, &arrivals, 7, FALSE);
     node_dies(&world, end);
     go_on(&world, 5 * SIM_MINUTE);
@@ -188,16 +178,4 @@ clock_starts_anew(void **state)
     go_on(&world, 7 * SIM_MINUTE);
     assert_moves_in(&arrivals, pass_from(heard, end) + SIX_MINUTES + PERIOD);
     storage_world_clear(&world);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(six_minutes),
-        cmocka_unit_test(out_of_service_is_shorter),
-        cmocka_unit_test(clock_starts_anew),
-    };
-
-    return cmocka_run_group_tests_name("six-minutes", tests, NULL, NULL);
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
 #include <fcntl.h>
+#include <glib.h>
+#include <glib/gstdio.h>
 #include <poll.h>
 #include <pty.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -15,9 +14,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-#include <glib.h>
-#include <glib/gstdio.h>
+#include "tests/lib/test.h"
 
 /* kvolsim step at a terminal: each case talks to it through a pseudo-terminal as somebody would,
  * and waits for what it says. How fast either side is does not matter: nothing sleeps, and DEADLINE
@@ -130,12 +127,10 @@ leave(Terminal *self)
 
 #define SCENARIO "wait-for-first-consumer.yaml"
 
-static void
-a_prompt_tells_the_time_and_commands_are_carried_out(void **state)
+TEST(a_prompt_tells_the_time_and_commands_are_carried_out)
 {
     Terminal terminal = open_terminal(SCENARIO, NULL);
 
-    (void)state;
     hear(&terminal, "0s> ");
     type(&terminal, "until 11.5s\r");
     hear(&terminal, "11.5s (+11.5s) as asked for");
@@ -149,12 +144,10 @@ a_prompt_tells_the_time_and_commands_are_carried_out(void **state)
     leave(&terminal);
 }
 
-static void
-ctrl_c_at_the_prompt_drops_the_line(void **state)
+TEST(ctrl_c_at_the_prompt_drops_the_line)
 {
     Terminal terminal = open_terminal(SCENARIO, NULL);
 
-    (void)state;
     hear(&terminal, "0s> ");
     type(&terminal, "nonsense");
     hear(&terminal, "nonsense");
@@ -167,13 +160,11 @@ ctrl_c_at_the_prompt_drops_the_line(void **state)
 }
 
 /* A claim that is tried again every few minutes for 285 years: to the end it would take minutes. */
-static void
-ctrl_c_breaks_off_what_takes_long(void **state)
+TEST(ctrl_c_breaks_off_what_takes_long)
 {
     Terminal terminal =
         open_terminal("../tests/cli/stuck/10-provision-error.yaml", "spec.until=2500000h");
 
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         hear(&terminal, "s> ");
         type(&terminal, "continue\r");
@@ -188,12 +179,10 @@ ctrl_c_breaks_off_what_takes_long(void **state)
     leave(&terminal);
 }
 
-static void
-the_end_of_the_input_is_the_end(void **state)
+TEST(the_end_of_the_input_is_the_end)
 {
     Terminal terminal = open_terminal(SCENARIO, NULL);
 
-    (void)state;
     hear(&terminal, "0s> ");
     type(&terminal, "until 1s\r");
     hear(&terminal, "1s> ");
@@ -202,12 +191,10 @@ the_end_of_the_input_is_the_end(void **state)
 }
 
 /* The terminal goes, as when its window is closed. */
-static void
-a_hang_up_ends_it(void **state)
+TEST(a_hang_up_ends_it)
 {
     Terminal terminal = open_terminal(SCENARIO, NULL);
 
-    (void)state;
     hear(&terminal, "0s> ");
     close(terminal.master);
     terminal.master = -1;
@@ -215,13 +202,11 @@ a_hang_up_ends_it(void **state)
 }
 
 /* Whoever ends it gets the terminal back as it was. */
-static void
-a_kill_leaves_the_terminal_as_it_was(void **state)
+TEST(a_kill_leaves_the_terminal_as_it_was)
 {
     Terminal terminal = open_terminal(SCENARIO, NULL);
     struct termios modes;
 
-    (void)state;
     hear(&terminal, "0s> ");
     int slave =
         open(ptsname(terminal.master), O_RDWR | O_NOCTTY); /* so that the modes outlive it */
@@ -239,14 +224,12 @@ a_kill_leaves_the_terminal_as_it_was(void **state)
 }
 
 /* The prompt is drawn anew, and a line that is longer than the new width is read whole. */
-static void
-a_new_size_of_the_window_is_heeded(void **state)
+TEST(a_new_size_of_the_window_is_heeded)
 {
     const struct winsize narrow = {.ws_row = 24, .ws_col = 40},
                          wide = {.ws_row = 50, .ws_col = 200};
     Terminal terminal = open_terminal(SCENARIO, NULL);
 
-    (void)state;
     hear(&terminal, "0s> ");
     assert_int_equal(ioctl(terminal.master, TIOCSWINSZ, &narrow), 0);
     hear(&terminal, "0s> ");
@@ -259,8 +242,7 @@ a_new_size_of_the_window_is_heeded(void **state)
     leave(&terminal);
 }
 
-static void
-names_are_completed(void **state)
+TEST(names_are_completed)
 {
     static const struct {
         const char *typed, *completed;
@@ -273,7 +255,6 @@ names_are_completed(void **state)
     };
     Terminal terminal = open_terminal(SCENARIO, NULL);
 
-    (void)state;
     hear(&terminal, "0s> ");
     type(&terminal, "until 2s\r");
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -287,12 +268,10 @@ names_are_completed(void **state)
     leave(&terminal);
 }
 
-static void
-lines_are_remembered_to_the_next_time(void **state)
+TEST(lines_are_remembered_to_the_next_time)
 {
     Terminal first = open_terminal(SCENARIO, NULL);
 
-    (void)state;
     hear(&first, "0s> ");
     type(&first, "until 4321ms\r");
     hear(&first, "4.321s> ");
@@ -329,21 +308,4 @@ remove_state_home(void **state)
     g_clear_pointer(&state_home, g_free);
     return 0;
 }
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_prompt_tells_the_time_and_commands_are_carried_out),
-        cmocka_unit_test(ctrl_c_at_the_prompt_drops_the_line),
-        cmocka_unit_test(ctrl_c_breaks_off_what_takes_long),
-        cmocka_unit_test(the_end_of_the_input_is_the_end),
-        cmocka_unit_test(a_hang_up_ends_it),
-        cmocka_unit_test(a_kill_leaves_the_terminal_as_it_was),
-        cmocka_unit_test(a_new_size_of_the_window_is_heeded),
-        cmocka_unit_test(names_are_completed),
-        cmocka_unit_test(lines_are_remembered_to_the_next_time),
-    };
-
-    return cmocka_run_group_tests(tests, make_state_home, remove_state_home);
-}
+TEST_PROGRAM(make_state_home, remove_state_home);

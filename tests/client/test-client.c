@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "models/apiserver/apiserver-test.h"
 #include "models/client/event-recorder.h"
 #include "models/client/workqueue.h"
 #include "models/timing/timing-test.h"
+#include "tests/lib/test.h"
 
 /* client-go's part: docs/rules/client-go.md. */
 
@@ -105,8 +101,7 @@ static const struct {
     {"CGO-22 done without adds is the end",     "+a g .a g",               "a -"    },
 };
 
-static void
-keys_are_given_once_at_a_time(void **state)
+TEST_WITH(client_setup, teardown, keys_are_given_once_at_a_time)
 {
     ClientWorld *world = *state;
 
@@ -129,8 +124,7 @@ keys_are_given_once_at_a_time(void **state)
 
 /* A loop may leave out a key that waits, or that was added during its sync; not one that only
  * works, or waits for a delay. */
-static void
-a_queue_tells_which_adds_change_nothing(void **state)
+TEST_WITH(client_setup, teardown, a_queue_tells_which_adds_change_nothing)
 {
     ClientWorld *world = *state;
     g_autoptr(WorkQueue) queue = new_queue(world, (RateLimit){0});
@@ -167,8 +161,7 @@ log_arrivals(ClientWorld *world, WorkQueue *queue)
 }
 
 /* CGO-24. */
-static void
-of_two_delays_the_earlier_stays(void **state)
+TEST_WITH(client_setup, teardown, of_two_delays_the_earlier_stays)
 {
     ClientWorld *world = *state;
     g_autoptr(WorkQueue) queue = new_queue(world, (RateLimit){0});
@@ -185,8 +178,7 @@ of_two_delays_the_earlier_stays(void **state)
 }
 
 /* CGO-28, CGO-29: the waits after the n-th failure. */
-static void
-failures_double_the_wait(void **state)
+TEST_WITH(client_setup, teardown, failures_double_the_wait)
 {
     static const struct {
         RateLimit limit;
@@ -218,8 +210,7 @@ failures_double_the_wait(void **state)
 }
 
 /* CGO-27: mass failures share 10 a second, with a burst of 100. */
-static void
-mass_failures_share_a_bucket(void **state)
+TEST_WITH(client_setup, teardown, mass_failures_share_a_bucket)
 {
     ClientWorld *world = *state;
     g_autoptr(WorkQueue) queue = new_queue(world, rate_limit_default);
@@ -249,8 +240,7 @@ replied(void *data, const ApiResponse *response)
 
 /* API-V12, CGO-40: 30 requests at once through 5/10 leave at 0 (ten of them), then every 200 ms
  * until 4.0 s. */
-static void
-requests_wait_for_their_tokens(void **state)
+TEST_WITH(client_setup, teardown, requests_wait_for_their_tokens)
 {
     ClientWorld *world = *state;
     g_autoptr(ApiClient) client = api_client_new(world->process, "test", 5, 10);
@@ -279,8 +269,7 @@ never_replied(void *data, const ApiResponse *response)
 }
 
 /* A dead process gets no replies; requests that waited for a token are never sent. */
-static void
-the_dead_get_no_replies(void **state)
+TEST_WITH(client_setup, teardown, the_dead_get_no_replies)
 {
     ClientWorld *world = *state;
     ApiClient *client = api_client_new(world->process, "test", 1, 1);
@@ -343,8 +332,7 @@ index_by_class(InformerIndex *index, const Object *object, Objects *objects)
 }
 
 /* CGO-12, CGO-13, CGO-17, CGO-18; the index follows. */
-static void
-informers_follow_and_index(void **state)
+TEST_WITH(client_setup, teardown, informers_follow_and_index)
 {
     ClientWorld *world = *state;
     unsigned n;
@@ -415,8 +403,7 @@ assert_index_is_the_cache(const Informer *informer, const InformerIndex *index, 
 
 /* An index holds keys and looks versions up when it is asked: after any changes, by the watch or by
  * informer_put(), it agrees with the cache. */
-static void
-indexes_say_what_the_cache_says(void **state)
+TEST_WITH(client_setup, teardown, indexes_say_what_the_cache_says)
 {
     ClientWorld *world = *state;
     SimStream choices = sim_stream(world->sim, "test");
@@ -457,8 +444,7 @@ client_record(ClientWorld *world,
 }
 
 /* CGO-73: repeats are counted; another message is another Event. */
-static void
-repeats_become_counts(void **state)
+TEST_WITH(client_setup, teardown, repeats_become_counts)
 {
     ClientWorld *world = *state;
     const Object *volume = client_create(world, "a", "slow");
@@ -477,8 +463,7 @@ repeats_become_counts(void **state)
 }
 
 /* API-171: the scheduler's series: a POST, a PATCH with count 2, then nothing. */
-static void
-series_are_written_twice(void **state)
+TEST_WITH(client_setup, teardown, series_are_written_twice)
 {
     ClientWorld *world = *state;
     const Object *volume = client_create(world, "a", "slow");
@@ -498,8 +483,7 @@ series_are_written_twice(void **state)
 }
 
 /* CGO-70: one after the other; the next takes its token only when the last is written. */
-static void
-one_sender_writes_one_after_the_other(void **state)
+TEST_WITH(client_setup, teardown, one_sender_writes_one_after_the_other)
 {
     ClientWorld *world = *state;
     const Object *volume = client_create(world, "a", "slow");
@@ -601,10 +585,8 @@ record_series(ClientWorld *world,
 }
 
 /* CGO-71 to CGO-74. Another object's events count on their own. */
-static void
-many_events_about_one_object(void **state)
+TEST(many_events_about_one_object)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(correlator_cases); i++) {
         const CorrelatorCase *row = &correlator_cases[i];
         void *own;
@@ -631,28 +613,4 @@ many_events_about_one_object(void **state)
         api_client_free(client);
         teardown(&own);
     }
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, client_setup, teardown)
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(keys_are_given_once_at_a_time),
-        TEST(a_queue_tells_which_adds_change_nothing),
-        TEST(of_two_delays_the_earlier_stays),
-        TEST(failures_double_the_wait),
-        TEST(mass_failures_share_a_bucket),
-        TEST(requests_wait_for_their_tokens),
-        TEST(the_dead_get_no_replies),
-        TEST(informers_follow_and_index),
-        TEST(indexes_say_what_the_cache_says),
-        TEST(repeats_become_counts),
-        TEST(series_are_written_twice),
-        TEST(one_sender_writes_one_after_the_other),
-        cmocka_unit_test(many_events_about_one_object),
-    };
-
-    return cmocka_run_group_tests_name("client", tests, NULL, NULL);
 }

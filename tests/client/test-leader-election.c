@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "models/api/lease.h"
 #include "models/apiserver/apiserver-test.h"
 #include "models/client/leader-election.h"
 #include "models/timing/timing-test.h"
 #include "sim/sim-test.h"
+#include "tests/lib/test.h"
 
 /* CGO-60..65: which of several candidates leads, and how long there is no leader. */
 
@@ -189,12 +184,10 @@ leader(const LeaderElectionWorld *self)
 
 /* The first leads from the start; the others only read the Lease; the leader renews it each retry
  * period (CGO-62). */
-static void
-the_leader_renews(void **state)
+TEST(the_leader_renews)
 {
     LeaderElectionWorld world;
 
-    (void)state;
     world_init(&world, 1, 2);
     start_all(&world);
     leader_election_run_until(&world, 0);
@@ -214,12 +207,10 @@ the_leader_renews(void **state)
 }
 
 /* CGO-60: without a Lease the first candidate makes it. */
-static void
-the_first_makes_the_lease(void **state)
+TEST(the_first_makes_the_lease)
 {
     LeaderElectionWorld world;
 
-    (void)state;
     world_init(&world, 1, 5);
     for (unsigned i = 0; i < N_CANDIDATES; i++)
         leader_election_start(&world.candidates[i], FALSE);
@@ -237,8 +228,7 @@ the_first_makes_the_lease(void **state)
 
 /* CGO-63: the next leads within 4.4 retry periods of the end of the lease; from the crash, that is
  * 13 to 23.8 s for the control plane and 10 to 37 s for sidecars. All of that range occurs. */
-static void
-the_next_waits_for_the_lease(void **state)
+TEST(the_next_waits_for_the_lease)
 {
     static const struct {
         int retry_s;
@@ -248,7 +238,6 @@ the_next_waits_for_the_lease(void **state)
         {5, 10000 * SIM_MS, 37000 * SIM_MS},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         SimTime shortest = SIM_TIME_MAX, longest = 0;
         for (uint64_t seed = 1; seed <= 200; seed++) {
@@ -278,12 +267,10 @@ the_next_waits_for_the_lease(void **state)
 }
 
 /* CGO-61: a restarted process with the holder's name is the holder. */
-static void
-the_same_name_need_not_wait(void **state)
+TEST(the_same_name_need_not_wait)
 {
     LeaderElectionWorld world;
 
-    (void)state;
     world_init(&world, 1, 5);
     start_all(&world);
     leader_election_run_until(&world, 30 * SIM_SECOND);
@@ -297,8 +284,7 @@ the_same_name_need_not_wait(void **state)
 
 /* CGO-62: a leader that cannot renew for 10 s stops; a success before that is enough. Nobody else
  * leads before the lease is over. */
-static void
-who_cannot_renew_stops(void **state)
+TEST(who_cannot_renew_stops)
 {
     static const struct {
         int cut_off_s;
@@ -308,7 +294,6 @@ who_cannot_renew_stops(void **state)
         {60, TRUE },
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         LeaderElectionWorld world;
         world_init(&world, 1, 2);
@@ -333,10 +318,8 @@ who_cannot_renew_stops(void **state)
 
 /* CGO-64: whichever candidates die and restart, there are never two leaders; and after a while
  * without faults there is one. */
-static void
-never_are_there_two(void **state)
+TEST(never_are_there_two)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 50; seed++) {
         LeaderElectionWorld world;
         world_init(&world, seed, 2);
@@ -364,27 +347,9 @@ never_are_there_two(void **state)
 }
 
 /* CGO-66. */
-static void
-names_of_locks(void **state)
+TEST(names_of_locks)
 {
     g_autofree char *name = leader_election_name("ebs.csi.aws.com/x_1-A");
 
-    (void)state;
     assert_string_equal(name, "ebs-csi-aws-com-x-1-A");
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_leader_renews),
-        cmocka_unit_test(the_first_makes_the_lease),
-        cmocka_unit_test(the_next_waits_for_the_lease),
-        cmocka_unit_test(the_same_name_need_not_wait),
-        cmocka_unit_test(who_cannot_renew_stops),
-        cmocka_unit_test(never_are_there_two),
-        cmocka_unit_test(names_of_locks),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/ephemeral-volume/ephemeral-volume.h"
 #include "tests/lib/storage-stories.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-/* cmocka wants the first three. */
-#include <cmocka.h>
 
 const ModelClass *const model_classes[] = {&ephemeral_volume_class, NULL};
 
@@ -175,20 +171,16 @@ static const StorageStory stories[] = {
 };
 /* clang-format on */
 
-static void
-stories_send_what_they_should(void **state)
+TEST(stories_send_what_they_should)
 {
-    (void)state;
     tell_storage_stories(stories, G_N_ELEMENTS(stories));
 }
 
 /* EPH-6: 5 ms, 10 ms, ... between the attempts; the words of the event. */
-static void
-tries_again_with_back_off(void **state)
+TEST(tries_again_with_back_off)
 {
     StorageWorld world;
 
-    (void)state;
     storage_world_init(&world, NULL);
     claim_is_somebody_elses(&world);
     storage_world_run(&world, 1 * SIM_SECOND); /* at 0, 5, 15, 35, 75, 155, 315 and 635 ms */
@@ -198,15 +190,4 @@ tries_again_with_back_off(void **state)
                         "ephemeral volume b: PVC default/p-b was not created for pod default/p "
                         "(pod is not owner)");
     storage_world_clear(&world);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stories_send_what_they_should),
-        cmocka_unit_test(tries_again_with_back_off),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

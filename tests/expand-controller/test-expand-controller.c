@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "models/apiserver/apiserver-test.h"
 #include "models/csi/modelled/modelled-driver.h"
 #include "models/expand-controller/expand-controller.h"
 #include "tests/lib/storage-world.h"
+#include "tests/lib/test.h"
 
 const ModelClass *const model_classes[] = {&expand_controller_class, NULL};
 
@@ -95,12 +90,10 @@ expand_controller_world_start(StorageWorld *world)
 }
 
 /* RSZ-13, once for each growth (RSZ-10). */
-static void
-tells_that_another_expands(void **state)
+TEST(tells_that_another_expands)
 {
     StorageWorld world;
 
-    (void)state;
     expand_controller_world_start(&world);
     g_autofree char *before = storage_world_events(&world);
     assert_string_equal(before, "");
@@ -119,13 +112,11 @@ tells_that_another_expands(void **state)
 }
 
 /* RSZ-11 */
-static void
-volume_of_another_claim(void **state)
+TEST(volume_of_another_claim)
 {
     StorageWorld world;
     const ObjectUid other = {1, 2};
 
-    (void)state;
     expand_controller_world_start(&world);
     storage_world_patch(&world, storage_world_volume_key(&world, "v"), set_claim_uid, &other);
     expand_controller_settle(&world);
@@ -150,13 +141,11 @@ refuse_reads(void *data, const ApiRequest *request, GString *message)
 }
 
 /* RSZ-11: the volume is read again after a while. */
-static void
-a_volume_that_cannot_be_read(void **state)
+TEST(a_volume_that_cannot_be_read)
 {
     StorageWorld world;
     unsigned n_refusals = 3;
 
-    (void)state;
     expand_controller_world_start(&world);
     api_server_set_fault(world.api, refuse_reads, &n_refusals);
     ask_for(&world, GI(2));
@@ -168,12 +157,10 @@ a_volume_that_cannot_be_read(void **state)
 }
 
 /* RSZ-10: a claim that shrinks is ignored. */
-static void
-a_smaller_request(void **state)
+TEST(a_smaller_request)
 {
     StorageWorld world;
 
-    (void)state;
     expand_controller_world_start(&world);
     ask_for(&world, GI(4));
     expand_controller_settle(&world);
@@ -194,12 +181,10 @@ set_volume_name(Object *object, const void *name)
 /* RSZ-11: client-go refuses to read a volume without a name, and the key comes again: Name()
  * of rest/request.go, getPersistentVolume() of expand_controller.go. A volume name alone queues
  * nothing (RSZ-10), so a retry finds it. */
-static void
-a_claim_without_a_volume(void **state)
+TEST(a_claim_without_a_volume)
 {
     StorageWorld world;
 
-    (void)state;
     world_start_with(&world, NULL);
     ask_for(&world, GI(2));
     expand_controller_settle(&world);
@@ -278,10 +263,8 @@ set_resize_status(Object *object, const void *data)
     return TRUE;
 }
 
-static void
-a_volume_of_its_own(void **state)
+TEST(a_volume_of_its_own)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(recoveries); i++) {
         const RecoveryCase *row = &recoveries[i];
         StorageWorld world;
@@ -311,16 +294,4 @@ a_volume_of_its_own(void **state)
             fail_msg("%s: %s, %" G_GINT64_FORMAT " bytes", row->title, log, bytes);
         storage_world_clear(&world);
     }
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tells_that_another_expands),   cmocka_unit_test(volume_of_another_claim),
-        cmocka_unit_test(a_volume_that_cannot_be_read), cmocka_unit_test(a_smaller_request),
-        cmocka_unit_test(a_claim_without_a_volume),     cmocka_unit_test(a_volume_of_its_own),
-    };
-
-    return cmocka_run_group_tests_name("expand-controller", tests, NULL, NULL);
 }

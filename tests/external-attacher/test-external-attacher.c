@@ -2,7 +2,7 @@
 #include "models/api/migration/migration.h"
 #include "models/external-attacher/attacher.h"
 #include "models/volume/access-mode.h"
-#include "tests/sim/test-list.h"
+#include "tests/lib/test.h"
 
 #include "models/external-attacher/attacher-test.h"
 #include "tests/sidecar/world-asserts.h"
@@ -29,12 +29,10 @@ static const struct {
     {0,                        CSI_MODE_UNKNOWN,            CSI_MODE_UNKNOWN             },
 };
 
-static void
-access_modes(void **state)
+TEST(access_modes)
 {
     const char *error;
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(mode_cases); i++) {
         assert_int_equal(sidecar_access_mode(mode_cases[i].modes, FALSE, &error),
                          mode_cases[i].plain);
@@ -68,13 +66,11 @@ publish_context(World *world, CsiModelledOptions *options)
 
 /* EA-V5, EA-V6, SEQ-6, SEQ-7. Without latency the watch is as fast as the second run, so RACE-2
  * does not occur. */
-static void
-up_and_down(void **state)
+TEST(up_and_down)
 {
     SidecarWorldOptions options = {.seed = 1, .driver = publish_context};
     g_autoptr(World) world = world_new(&options);
 
-    (void)state;
     world_create(world, &world_volume(world, "pv")->meta);
     world_create(world, &world_attachment(world, "va", "pv", "b")->meta);
     world_run(world, MS(500));
@@ -103,13 +99,11 @@ up_and_down(void **state)
 }
 
 /* EA-V7 */
-static void
-deleted_before_it_began(void **state)
+TEST(deleted_before_it_began)
 {
     SidecarWorldOptions options = {.seed = 1};
     g_autoptr(World) world = world_new(&options);
 
-    (void)state;
     world_create(world, &world_attachment(world, "va", "pv", "b")->meta);
     world_run(world, MS(500));
     assert_log(
@@ -123,13 +117,11 @@ deleted_before_it_began(void **state)
 }
 
 /* EA-19.7 */
-static void
-node_without_the_driver(void **state)
+TEST(node_without_the_driver)
 {
     SidecarWorldOptions options = {.seed = 1};
     g_autoptr(World) world = world_new(&options);
 
-    (void)state;
     world_create(world, &world_volume(world, "pv")->meta);
     world_create(world, &object_new(world_key(world, KIND_CSI_NODE, "x"))[0]);
     world_create(world, &world_attachment(world, "va", "pv", "x")->meta);
@@ -205,6 +197,7 @@ capabilities_shape_requests(void **state)
     assert_int_equal(published.readonly, row->readonly);
     assert_int_equal(published.mode, row->mode);
 }
+TEST_ROWS(request_cases, capabilities_shape_requests);
 
 static const CsiModelledError publish_fails = {
     .method = CSI_CONTROLLER_PUBLISH_VOLUME, .code = CSI_INTERNAL, .probability = 1};
@@ -230,13 +223,11 @@ fail_to_unpublish(World *world, CsiModelledOptions *options)
 }
 
 /* EA-V3: our own patch queues a fresh attachment again, so the first failure counts twice. */
-static void
-publish_keeps_failing(void **state)
+TEST(publish_keeps_failing)
 {
     SidecarWorldOptions options = {.seed = 1, .driver = fail_at_once};
     g_autoptr(World) world = world_new(&options);
 
-    (void)state;
     world_create(world, &world_volume(world, "pv")->meta);
     world_create(world, &world_attachment(world, "va", "pv", "b")->meta);
     world_run(world, 1200 * SIM_SECOND);
@@ -254,13 +245,11 @@ hang(World *world, CsiModelledOptions *options)
 }
 
 /* EA-V4: a timer that fires during a call makes the key run again at once. */
-static void
-publish_hangs(void **state)
+TEST(publish_hangs)
 {
     SidecarWorldOptions options = {.seed = 1, .driver = hang};
     g_autoptr(World) world = world_new(&options);
 
-    (void)state;
     world_create(world, &world_volume(world, "pv")->meta);
     world_create(world, &world_attachment(world, "va", "pv", "b")->meta);
     world_run(world, 190 * SIM_SECOND);
@@ -268,13 +257,11 @@ publish_hangs(void **state)
 }
 
 /* SEQ-8: detach has no second run (EA-36). */
-static void
-unpublish_fails_and_backs_off(void **state)
+TEST(unpublish_fails_and_backs_off)
 {
     SidecarWorldOptions options = {.seed = 1, .driver = fail_to_unpublish};
     g_autoptr(World) world = world_new(&options);
 
-    (void)state;
     world_create(world, &world_volume(world, "pv")->meta);
     world_create(world, &world_attachment(world, "va", "pv", "b")->meta);
     world_run(world, 10 * SIM_SECOND);
@@ -291,13 +278,11 @@ unpublish_fails_and_backs_off(void **state)
 }
 
 /* EA-34: deleted while the call runs: first attached, then detached. */
-static void
-deleted_while_publishing(void **state)
+TEST(deleted_while_publishing)
 {
     SidecarWorldOptions options = {.seed = 1};
     g_autoptr(World) world = world_new(&options);
 
-    (void)state;
     world_create(world, &world_volume(world, "pv")->meta);
     world_create(world, &world_attachment(world, "va", "pv", "b")->meta);
     world_run(world, MS(500));
@@ -311,13 +296,11 @@ deleted_while_publishing(void **state)
 }
 
 /* EA-28: a deleted volume is let go once no attachment names it. */
-static void
-volume_is_let_go(void **state)
+TEST(volume_is_let_go)
 {
     SidecarWorldOptions options = {.seed = 1};
     g_autoptr(World) world = world_new(&options);
 
-    (void)state;
     world_create(world, &world_volume(world, "pv")->meta);
     world_edit(world, KIND_VOLUME, "pv", external_attacher_remove_pv_protection, NULL);
     world_create(world, &world_attachment(world, "va", "pv", "b")->meta);
@@ -416,6 +399,7 @@ node_id_of_a_detach(void **state)
         assert_string_equal(attachment(world, "va")->detach_error.message, row->error);
     }
 }
+TEST_ROWS(node_id_cases, node_id_of_a_detach);
 
 /* ---- Comparison with the driver: EA-25, EA-23.7 ---- */
 
@@ -478,6 +462,7 @@ forced_detach(void **state)
     assert_log(world, row->log);
     assert_true(object_is_deleted(&attachment(world, "va")->meta));
 }
+TEST_ROWS(forced_cases, forced_detach);
 
 /* EA-41: the node's id tells nothing of a disk's project, so such an attachment is not compared. */
 static void
@@ -493,8 +478,7 @@ make_it_a_disk(World *world, const char *handle)
     api_server_import(world->api, volume); /* no client could change the source */
 }
 
-static void
-a_disk_of_an_unknown_project_is_not_compared(void **state)
+TEST(a_disk_of_an_unknown_project_is_not_compared)
 {
     static const struct {
         const char *handle, *log;
@@ -504,7 +488,6 @@ a_disk_of_an_unknown_project_is_not_compared(void **state)
          "ListVolumes, ControllerPublishVolume, PATCH_STATUS VolumeAttachment"},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         SidecarWorldOptions options = {.seed = 1, .driver = lists_publications};
         g_autoptr(World) world = world_new(&options);
@@ -585,15 +568,14 @@ queued_by_a_change(void **state)
     object_unref(&after->meta);
     object_unref(&before->meta);
 }
+TEST_ROWS(change_cases, queued_by_a_change);
 
 /* EA-30 */
-static void
-driver_without_attach(void **state)
+TEST(driver_without_attach)
 {
     SidecarWorldOptions options = {.seed = 1, .driver = do_not_attach};
     g_autoptr(World) world = world_new(&options);
 
-    (void)state;
     world_create(world, &world_attachment(world, "va", "pv", "b")->meta);
     world_run(world, SIM_SECOND);
     assert_log(world, "PATCH_STATUS VolumeAttachment");
@@ -606,13 +588,11 @@ driver_without_attach(void **state)
 /* ---- Races and bursts ---- */
 
 /* RACE-2: 38 % of all attaches on an idle machine publish twice. */
-static void
-second_publish(void **state)
+TEST(second_publish)
 {
     SidecarWorldOptions options = {.seed = 11, .recorded_timing = TRUE};
     g_autoptr(World) world = world_new(&options);
 
-    (void)state;
     for (unsigned i = 0; i < 400; i++) {
         g_autofree char *volume = g_strdup_printf("pv-%u", i), *name = g_strdup_printf("va-%u", i);
         world_create(world, &world_volume(world, volume)->meta);
@@ -628,13 +608,11 @@ second_publish(void **state)
 
 /* EA-37, RACE-4: the patch carries the cache's list; a deleted volume cannot get back a finalizer
  * that others took off meanwhile. */
-static void
-stale_list_is_refused(void **state)
+TEST(stale_list_is_refused)
 {
     SidecarWorldOptions options = {.seed = 4, .recorded_timing = TRUE};
     g_autoptr(World) world = world_new(&options);
 
-    (void)state;
     for (unsigned i = 0; i < 100; i++) {
         g_autofree char *name = g_strdup_printf("pv-%u", i);
         Volume *volume = world_volume(world, name);
@@ -676,14 +654,12 @@ publish_instantly(World *world, CsiModelledOptions *options)
                     (uint64_t)((expected) + (tolerance)))
 
 /* EA-V9, TIM-72, TIM-73 */
-static void
-burst_up_and_down(void **state)
+TEST(burst_up_and_down)
 {
     SidecarWorldOptions options = {.seed = 2, .recorded_timing = TRUE, .driver = publish_instantly};
     g_autoptr(World) world = world_new(&options);
     SimTime first, last;
 
-    (void)state;
     world_run(world, SIM_SECOND);
     make_attachments(world);
     world_run(world, 2 * SIM_MINUTE);
@@ -712,8 +688,7 @@ take_800_ms(World *world, CsiModelledOptions *options)
 }
 
 /* TIM-79a: with an unlimited client ten workers are the limit. */
-static void
-ten_workers(void **state)
+TEST(ten_workers)
 {
     SidecarWorldOptions options = {.seed = 2,
                                    .recorded_timing = TRUE,
@@ -725,7 +700,6 @@ ten_workers(void **state)
     g_autoptr(World) world = world_new(&options);
     SimTime first, last;
 
-    (void)state;
     make_attachments(world);
     world_run(world, SIM_MINUTE);
     unsigned n_calls = world_count(world, "ControllerPublishVolume", &first, &last);
@@ -735,14 +709,12 @@ ten_workers(void **state)
 }
 
 /* TIM-91, and the key's memory is gone: the volume is published again. */
-static void
-crash_and_restart(void **state)
+TEST(crash_and_restart)
 {
     SidecarWorldOptions options = {.seed = 1, .recorded_timing = TRUE};
     g_autoptr(World) world = world_new(&options);
     SimTime first = 0, last = 0;
 
-    (void)state;
     world_create(world, &world_volume(world, "pv")->meta);
     world_create(world, &world_attachment(world, "va", "pv", "b")->meta);
     world_run(world, MS(500));
@@ -754,32 +726,4 @@ crash_and_restart(void **state)
                     2); /* the first one's answer was for nobody */
     ASSERT_ABOUT(first, MS(8130), MS(15));
     assert_true(attachment(world, "va")->attached);
-}
-
-int
-main(void)
-{
-    TestList tests = {0};
-
-    TEST(tests, access_modes);
-    TEST(tests, up_and_down);
-    TEST(tests, deleted_before_it_began);
-    TEST(tests, node_without_the_driver);
-    TEST(tests, publish_keeps_failing);
-    TEST(tests, publish_hangs);
-    TEST(tests, unpublish_fails_and_backs_off);
-    TEST(tests, deleted_while_publishing);
-    TEST(tests, volume_is_let_go);
-    TEST(tests, driver_without_attach);
-    TEST(tests, second_publish);
-    TEST(tests, stale_list_is_refused);
-    TEST(tests, burst_up_and_down);
-    TEST(tests, ten_workers);
-    TEST(tests, crash_and_restart);
-    TEST(tests, a_disk_of_an_unknown_project_is_not_compared);
-    TEST_ROWS(tests, request_cases, capabilities_shape_requests);
-    TEST_ROWS(tests, node_id_cases, node_id_of_a_detach);
-    TEST_ROWS(tests, forced_cases, forced_detach);
-    TEST_ROWS(tests, change_cases, queued_by_a_change);
-    return test_list_run("external-attacher", tests);
 }

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "models/api/secret.h"
 #include "models/external-attacher/attacher-test.h"
 #include "models/external-attacher/attacher.h"
+#include "tests/lib/test.h"
 #include "tests/sidecar/retries.h"
 
 /* When the attacher tries again: tests/sidecar/retries.h. The attachments have finalizer and
@@ -93,24 +88,20 @@ unpublish(const RetryCase *row)
         assert_non_null(attachment(world)->detach_error.message);
 }
 
-static void
-attempts_lie_on_the_grid(void **state)
+TEST(attempts_lie_on_the_grid)
 {
-    (void)state;
     retry_all(CSI_CONTROLLER_PUBLISH_VOLUME, cases, G_N_ELEMENTS(cases), publish);
     retry_all(CSI_CONTROLLER_UNPUBLISH_VOLUME, cases, G_N_ELEMENTS(cases), unpublish);
 }
 
 /* EA-35: the volume may be attached in spite of the time-out: the driver is asked to detach, and
  * nothing is left. */
-static void
-a_publish_that_timed_out_is_undone(void **state)
+TEST(a_publish_that_timed_out_is_undone)
 {
     const RetryCase row = {
         .title = "EA-35", .method = CSI_CONTROLLER_PUBLISH_VOLUME, .latency_ms = 20000};
     g_autoptr(World) world = retry_world(&row);
 
-    (void)state;
     create_marked(world);
     world_run(world, 15500 * SIM_MS);
     assert_false(attachment(world)->attached);
@@ -122,14 +113,12 @@ a_publish_that_timed_out_is_undone(void **state)
 
 /* EA-14: the attacher's own error in the status does not queue the attachment; a deletion does, at
  * once, and the back-off goes on. */
-static void
-a_deletion_does_not_wait_for_the_back_off(void **state)
+TEST(a_deletion_does_not_wait_for_the_back_off)
 {
     const RetryCase row = {
         .title = "EA-14", .method = CSI_CONTROLLER_PUBLISH_VOLUME, .code = CSI_INTERNAL};
     g_autoptr(World) world = retry_world(&row);
 
-    (void)state;
     create_marked(world);
     world_run(world, 8 * SIM_SECOND); /* the next attempt were at 15 s */
     world_delete(world, KIND_ATTACHMENT, "va");
@@ -148,10 +137,8 @@ static const struct {
     {"UPPER_case/2",               "external-attacher/UPPER-case-2"              },
 };
 
-static void
-finalizers_bear_the_drivers_name(void **state)
+TEST(finalizers_bear_the_drivers_name)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(finalizer_cases); i++) {
         g_autofree char *finalizer = attacher_finalizer(finalizer_cases[i].driver);
         assert_string_equal(finalizer, finalizer_cases[i].finalizer);
@@ -190,8 +177,7 @@ world_with_secret(int n_keys)
     return world;
 }
 
-static void
-secrets_are_handed_on(void **state)
+TEST(secrets_are_handed_on)
 {
     static const struct {
         int n_keys;
@@ -203,7 +189,6 @@ secrets_are_handed_on(void **state)
         {-1, FALSE, "failed to load secret \"default/keys\": secrets \"keys\" not found" },
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_autoptr(World) world = world_with_secret(rows[i].n_keys);
         assert_int_equal(attachment(world)->attached, rows[i].attached);
@@ -213,18 +198,4 @@ secrets_are_handed_on(void **state)
         world_run(world, 2 * SIM_MINUTE);
         assert_int_equal(n_published(world), 0);
     }
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(attempts_lie_on_the_grid),
-        cmocka_unit_test(a_publish_that_timed_out_is_undone),
-        cmocka_unit_test(a_deletion_does_not_wait_for_the_back_off),
-        cmocka_unit_test(secrets_are_handed_on),
-        cmocka_unit_test(finalizers_bear_the_drivers_name),
-    };
-
-    return cmocka_run_group_tests_name("external-attacher/retries", tests, NULL, NULL);
 }

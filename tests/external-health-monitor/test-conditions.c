@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/external-health-monitor/external-health-monitor.h"
-#include "tests/sim/test-list.h"
+#include "tests/lib/test.h"
 
 #include "tests/sidecar/world-asserts.h"
 
@@ -109,16 +109,15 @@ abnormal_for_a_while(void **state)
     assert_claim(world, "pv", both);
     assert_claim(world, "other", "");
 }
+TEST_ROWS(condition_cases, abnormal_for_a_while);
 
 /* EHM-12: a lost volume has no Event. EHM-14: an hour after the last Event there is no other. */
-static void
-lost_or_healed_late(void **state)
+TEST(lost_or_healed_late)
 {
     const Given given = {CONDITION | LIST, 0};
     SidecarWorldOptions options = {.seed = 1, .driver = make_driver, .driver_arg = &given};
     g_autoptr(World) world = world_new(&options);
 
-    (void)state;
     conditions_add_volume(world, "pv", VOLUME_BOUND);
     conditions_add_volume(world, "lost", VOLUME_BOUND);
     world_run(world, SIM_SECOND);
@@ -172,6 +171,7 @@ workers_rest(void **state)
     assert_int_equal(world_count(world, ASKED, NULL, NULL), row->n_calls);
     assert_int_equal(world_count(world, LISTED, NULL, NULL), 0);
 }
+TEST_ROWS(worker_cases, workers_rest);
 
 /* ---- EHM-21, EHM-22: a volume that is created, bound and deleted in these minutes ---- */
 
@@ -218,15 +218,4 @@ queued_once(void **state)
     }
     assert_claim(world, "pv", row->events);
 }
-
-int
-main(void)
-{
-    TestList tests = {0};
-
-    TEST_ROWS(tests, condition_cases, abnormal_for_a_while);
-    TEST(tests, lost_or_healed_late);
-    TEST_ROWS(tests, worker_cases, workers_rest);
-    TEST_ROWS(tests, phase_cases, queued_once);
-    return test_list_run("external-health-monitor", tests);
-}
+TEST_ROWS(phase_cases, queued_once);

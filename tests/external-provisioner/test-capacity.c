@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "models/csi/modelled/modelled-test.h"
 #include "models/external-provisioner/external-provisioner.h"
+#include "tests/lib/test.h"
 #include "tests/sidecar/world-asserts.h"
 
 /* The CSIStorageCapacity objects that the provisioner keeps: one for each zone and class, up to
@@ -87,13 +82,11 @@ n_objects(const World *world)
 #define DELETE "DELETE CSIStorageCapacity"
 
 /* CAP-1, CAP-3 */
-static void
-one_for_each_zone_and_late_class(void **state)
+TEST(one_for_each_zone_and_late_class)
 {
     static const char *const zones[] = {"a", "b", "c"};
     g_autoptr(World) world = capacity_world(NULL, NULL);
 
-    (void)state;
     capacity_add_class(world, "late", BINDING_WAIT_FOR_FIRST_CONSUMER);
     capacity_add_class(world, "now", BINDING_IMMEDIATE);
     world_run(world, 10 * SIM_SECOND);
@@ -111,24 +104,20 @@ one_for_each_zone_and_late_class(void **state)
 }
 
 /* CAP-1: the flag. */
-static void
-immediate_classes_if_asked_for(void **state)
+TEST(immediate_classes_if_asked_for)
 {
     g_autoptr(World) world = capacity_world("capacity-for-immediate-binding", "true");
 
-    (void)state;
     capacity_add_class(world, "now", BINDING_IMMEDIATE);
     world_run(world, 10 * SIM_SECOND);
     assert_int_equal(n_objects(world), 3);
 }
 
 /* CAP-2, CAP-5: each capacity is asked for once a minute, and written only if it changes. */
-static void
-polls_write_what_changed(void **state)
+TEST(polls_write_what_changed)
 {
     g_autoptr(World) world = capacity_world(NULL, NULL);
 
-    (void)state;
     capacity_add_class(world, "late", BINDING_WAIT_FOR_FIRST_CONSUMER);
     world_run(world, 10 * SIM_SECOND);
     assert_log(world, ASK ", " CREATE ", " ASK ", " CREATE ", " ASK ", " CREATE);
@@ -141,12 +130,10 @@ polls_write_what_changed(void **state)
 }
 
 /* CAP-5: the flag of the poll. */
-static void
-polls_as_often_as_told(void **state)
+TEST(polls_as_often_as_told)
 {
     g_autoptr(World) world = capacity_world("capacity-poll-interval", "10s");
 
-    (void)state;
     capacity_add_class(world, "late", BINDING_WAIT_FOR_FIRST_CONSUMER);
     world_run(world, 5 * SIM_SECOND);
     g_free(world_take_log(world));
@@ -156,12 +143,10 @@ polls_as_often_as_told(void **state)
 }
 
 /* CAP-6: the zone of a new volume is looked at once more, at once. */
-static void
-volumes_refresh_their_zone(void **state)
+TEST(volumes_refresh_their_zone)
 {
     g_autoptr(World) world = capacity_world(NULL, NULL);
 
-    (void)state;
     set_room(world, "b", 7 * GIB);
     capacity_add_class(world, "late", BINDING_WAIT_FOR_FIRST_CONSUMER);
     world_run(world, 10 * SIM_SECOND);
@@ -173,14 +158,12 @@ volumes_refresh_their_zone(void **state)
 }
 
 /* CAP-6: after a failure the whole class. */
-static void
-failures_refresh_their_class(void **state)
+TEST(failures_refresh_their_class)
 {
     static const CsiModelledError exhausted = {
         .method = CSI_CREATE_VOLUME, .code = CSI_RESOURCE_EXHAUSTED, .probability = 1, .count = 1};
     g_autoptr(World) world = capacity_world(NULL, NULL);
 
-    (void)state;
     capacity_add_class(world, "late", BINDING_WAIT_FOR_FIRST_CONSUMER);
     capacity_add_class(world, "other", BINDING_WAIT_FOR_FIRST_CONSUMER);
     world_run(world, 10 * SIM_SECOND);
@@ -192,12 +175,10 @@ failures_refresh_their_class(void **state)
 }
 
 /* CAP-4: an object that others delete is made again; a superfluous object is deleted. */
-static void
-objects_are_looked_after(void **state)
+TEST(objects_are_looked_after)
 {
     g_autoptr(World) world = capacity_world(NULL, NULL);
 
-    (void)state;
     capacity_add_class(world, "late", BINDING_WAIT_FOR_FIRST_CONSUMER);
     world_run(world, 10 * SIM_SECOND);
     const Object *object = &capacity_find_object(world, "late", "c")->meta;
@@ -241,12 +222,10 @@ set_labels(World *world, const ObjectKey *object, const StringMap *labels)
 
 /* CAP-9: an object without its labels is made anew, and left alone; with its labels it is one too
  * many. */
-static void
-labels_make_an_object_ours(void **state)
+TEST(labels_make_an_object_ours)
 {
     g_autoptr(World) world = capacity_world(NULL, NULL);
 
-    (void)state;
     capacity_add_class(world, "late", BINDING_WAIT_FOR_FIRST_CONSUMER);
     world_run(world, 10 * SIM_SECOND);
     const Object *object = &capacity_find_object(world, "late", "c")->meta;
@@ -267,12 +246,10 @@ labels_make_an_object_ours(void **state)
 }
 
 /* CAP-1, CAP-4: with its class or its last node an object goes. */
-static void
-objects_go_with_what_they_are_of(void **state)
+TEST(objects_go_with_what_they_are_of)
 {
     g_autoptr(World) world = capacity_world(NULL, NULL);
 
-    (void)state;
     capacity_add_class(world, "late", BINDING_WAIT_FOR_FIRST_CONSUMER);
     world_run(world, 10 * SIM_SECOND);
     world_delete(world, KIND_CSI_NODE, "a");
@@ -282,22 +259,4 @@ objects_go_with_what_they_are_of(void **state)
     world_delete(world, KIND_STORAGE_CLASS, "late");
     world_run(world, 30 * SIM_SECOND);
     assert_int_equal(n_objects(world), 0);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_for_each_zone_and_late_class),
-        cmocka_unit_test(immediate_classes_if_asked_for),
-        cmocka_unit_test(polls_write_what_changed),
-        cmocka_unit_test(polls_as_often_as_told),
-        cmocka_unit_test(volumes_refresh_their_zone),
-        cmocka_unit_test(failures_refresh_their_class),
-        cmocka_unit_test(objects_are_looked_after),
-        cmocka_unit_test(labels_make_an_object_ours),
-        cmocka_unit_test(objects_go_with_what_they_are_of),
-    };
-
-    return cmocka_run_group_tests_name("external-provisioner/capacity", tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "models/cluster/model.h"
 #include "models/external-provisioner/provisioner-test.h"
 #include "models/external-provisioner/provisioner.h"
+#include "tests/lib/test.h"
 
 /* The parameters of a StorageClass: some go to the driver, some name secrets. And the names of
  * volumes. */
@@ -101,15 +96,13 @@ static const SecretCase secret_cases[] = {
     {SECRET_USE_PROVISIONER,        S("secret-name") "=n " S("secret-namespace") "=a.b",                     "!not a valid"   },
 };
 
-static void
-secrets_are_resolved(void **state)
+TEST(secrets_are_resolved)
 {
     g_autoptr(Objects) objects = objects_new(1);
     Strings *strings = objects_strings(objects);
     const ObjectKey *claim = objects_key(objects, KIND_CLAIM, "team", "data");
     g_autoptr(StringMap) annotations = map_of(strings, "vault=v1");
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(secret_cases); i++) {
         const SecretCase *row = &secret_cases[i];
         g_autoptr(StringMap) parameters = map_of(strings, row->parameters);
@@ -144,13 +137,11 @@ static const struct {
     {S("no-such-key") "=x",                                               "",                           FALSE},
 };
 
-static void
-parameters_are_passed(void **state)
+TEST(parameters_are_passed)
 {
     g_autoptr(Objects) objects = objects_new(1);
     Strings *strings = objects_strings(objects);
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(parameter_cases); i++) {
         g_autoptr(StringMap) parameters = map_of(strings, parameter_cases[i].parameters);
         g_autoptr(StringMap) expected = map_of(strings, parameter_cases[i].passed);
@@ -174,10 +165,8 @@ static const struct {
     {"pvc",  99, "pvc-6b18f9ae2a1a4c5e8f4f3c1d2e3f4a5b"     },
 };
 
-static void
-volumes_are_named_after_claims(void **state)
+TEST(volumes_are_named_after_claims)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(name_cases); i++) {
         ExternalProvisionerOptions options = {.volume_name_prefix = name_cases[i].prefix,
                                               .volume_name_uuid_length = name_cases[i].length};
@@ -185,16 +174,4 @@ volumes_are_named_after_claims(void **state)
             provisioner_volume_name(&options, "6b18f9ae-2a1a-4c5e-8f4f-3c1d2e3f4a5b");
         assert_string_equal(name, name_cases[i].name);
     }
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(secrets_are_resolved),
-        cmocka_unit_test(parameters_are_passed),
-        cmocka_unit_test(volumes_are_named_after_claims),
-    };
-
-    return cmocka_run_group_tests_name("external-provisioner/class", tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "models/csi/modelled/modelled-test.h"
 #include "models/external-provisioner/external-provisioner.h"
+#include "tests/lib/test.h"
 #include "tests/sidecar/world-asserts.h"
 
 const ModelClass *const model_classes[] = {&external_provisioner_class, NULL};
@@ -67,13 +62,11 @@ external_provisioner_set_phase(World *world, const char *volume, uint32_t phase)
 
 /* ---- Claims ---- */
 
-static void
-immediate_claim_becomes_a_volume(void **state)
+TEST(immediate_claim_becomes_a_volume)
 {
     SidecarWorldOptions options = {.seed = 1};
     g_autoptr(World) world = world_new(&options);
 
-    (void)state;
     external_provisioner_add_class(world, BINDING_IMMEDIATE, RECLAIM_DELETE);
     world_create(world, &world_claim(world, "data", "class", NULL)->meta);
     world_run(world, SIM_MINUTE);
@@ -110,13 +103,11 @@ immediate_claim_becomes_a_volume(void **state)
     assert_log(world, "");
 }
 
-static void
-late_binding_waits_for_a_node(void **state)
+TEST(late_binding_waits_for_a_node)
 {
     SidecarWorldOptions options = {.seed = 1};
     g_autoptr(World) world = world_new(&options);
 
-    (void)state;
     external_provisioner_add_class(world, BINDING_WAIT_FOR_FIRST_CONSUMER, RECLAIM_DELETE);
     world_create(world, &world_claim(world, "data", "class", NULL)->meta);
     world_create(world, &world_claim(world, "chosen", "class", "b")->meta);
@@ -129,14 +120,12 @@ late_binding_waits_for_a_node(void **state)
     assert_string_equal(place->requirements[0].values->items[0], "b");
 }
 
-static void
-claims_of_others_are_left_alone(void **state)
+TEST(claims_of_others_are_left_alone)
 {
     SidecarWorldOptions options = {.seed = 1};
     g_autoptr(World) world = world_new(&options);
     Claim *other = world_claim(world, "other", "class", NULL);
 
-    (void)state;
     external_provisioner_add_class(world, BINDING_IMMEDIATE, RECLAIM_DELETE);
     object_set_annotation(&other->meta, world_intern(world, ANNOTATION_STORAGE_PROVISIONER),
                           world_intern(world, "else"));
@@ -160,13 +149,11 @@ fail_three_times(World *world, CsiModelledOptions *options)
 }
 
 /* PROV-12, PROV-46: 1, 2, 4 s after the end of each attempt. */
-static void
-failures_back_off(void **state)
+TEST(failures_back_off)
 {
     SidecarWorldOptions options = {.seed = 1, .driver = fail_three_times};
     g_autoptr(World) world = world_new(&options);
 
-    (void)state;
     external_provisioner_add_class(world, BINDING_IMMEDIATE, RECLAIM_DELETE);
     world_create(world, &world_claim(world, "data", "class", NULL)->meta);
     world_run(world, SIM_MINUTE);
@@ -191,13 +178,11 @@ remove_pvc_protection(Object *object, const void *arg)
 
 /* PROV-16, PROV-22: a call that ran into its deadline goes on in the back end, and is repeated
  * though the claim is gone. */
-static void
-background_outlives_the_claim(void **state)
+TEST(background_outlives_the_claim)
 {
     SidecarWorldOptions options = {.seed = 1, .flag = "timeout", .value = "300ms"};
     g_autoptr(World) world = world_new(&options);
 
-    (void)state;
     external_provisioner_add_class(world, BINDING_IMMEDIATE, RECLAIM_DELETE);
     world_create(world, &world_claim(world, "data", "class", NULL)->meta);
     const char *name = external_provisioner_volume_name(world, "data");
@@ -212,8 +197,7 @@ background_outlives_the_claim(void **state)
 }
 
 /* --controller-publish-readonly: volumes of claims that only read. */
-static void
-read_only_volumes(void **state)
+TEST(read_only_volumes)
 {
     static const struct {
         const char *flag;
@@ -226,7 +210,6 @@ read_only_volumes(void **state)
         {"false", ACCESS_ROX,              FALSE},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         SidecarWorldOptions options = {
             .seed = 1, .flag = "controller-publish-readonly", .value = rows[i].flag};
@@ -262,13 +245,11 @@ select_node(Object *object, const void *node)
 }
 
 /* PROV-17, SEQ-3: the node is given up; with another one it works, and at once. */
-static void
-exhausted_node_is_given_up(void **state)
+TEST(exhausted_node_is_given_up)
 {
     SidecarWorldOptions options = {.seed = 1, .driver = run_out_in_a};
     g_autoptr(World) world = world_new(&options);
 
-    (void)state;
     external_provisioner_add_class(world, BINDING_WAIT_FOR_FIRST_CONSUMER, RECLAIM_DELETE);
     world_create(world, &world_claim(world, "data", "class", "a")->meta);
     world_run(world, SIM_MINUTE);
@@ -287,13 +268,11 @@ exhausted_node_is_given_up(void **state)
 }
 
 /* PROV-14.3 */
-static void
-vanished_node_is_given_up(void **state)
+TEST(vanished_node_is_given_up)
 {
     SidecarWorldOptions options = {.seed = 1};
     g_autoptr(World) world = world_new(&options);
 
-    (void)state;
     external_provisioner_add_class(world, BINDING_WAIT_FOR_FIRST_CONSUMER, RECLAIM_DELETE);
     world_create(world, &world_claim(world, "data", "class", "gone")->meta);
     world_run(world, SIM_MINUTE);
@@ -310,13 +289,11 @@ have_no_topology(World *world, CsiModelledOptions *options)
 }
 
 /* PROV-14.3, TOPO-8 */
-static void
-driver_without_topology_asks_for_the_node(void **state)
+TEST(driver_without_topology_asks_for_the_node)
 {
     SidecarWorldOptions options = {.seed = 1, .driver = have_no_topology};
     g_autoptr(World) world = world_new(&options);
 
-    (void)state;
     external_provisioner_add_class(world, BINDING_WAIT_FOR_FIRST_CONSUMER, RECLAIM_DELETE);
     world_create(world, &world_claim(world, "data", "class", "a")->meta);
     world_run(world, SIM_MINUTE);
@@ -325,13 +302,11 @@ driver_without_topology_asks_for_the_node(void **state)
 }
 
 /* PROV-10: another claim of the same name has another key, without the failures of the first. */
-static void
-new_claim_of_the_same_name(void **state)
+TEST(new_claim_of_the_same_name)
 {
     SidecarWorldOptions options = {.seed = 1, .driver = fail_three_times};
     g_autoptr(World) world = world_new(&options);
 
-    (void)state;
     external_provisioner_add_class(world, BINDING_IMMEDIATE, RECLAIM_DELETE);
     world_create(world, &world_claim(world, "data", "class", NULL)->meta);
     world_run(world, MS(3500)); /* has failed twice */
@@ -344,13 +319,11 @@ new_claim_of_the_same_name(void **state)
 }
 
 /* PROV-13.4 */
-static void
-class_may_come_later(void **state)
+TEST(class_may_come_later)
 {
     SidecarWorldOptions options = {.seed = 1};
     g_autoptr(World) world = world_new(&options);
 
-    (void)state;
     world_create(world, &world_claim(world, "data", "class", NULL)->meta);
     world_run(world, MS(3500));
     assert_log(world, "");
@@ -381,13 +354,11 @@ external_provisioner_remove_pv_protection(Object *object, const void *arg)
     return object_remove_finalizer(object, FINALIZER_PV_PROTECTION);
 }
 
-static void
-released_volume_is_deleted(void **state)
+TEST(released_volume_is_deleted)
 {
     SidecarWorldOptions options = {.seed = 1};
     g_autoptr(World) world = world_new(&options);
 
-    (void)state;
     provision_and_bind(world, RECLAIM_DELETE);
     external_provisioner_set_phase(world, external_provisioner_volume_name(world, "data"),
                                    VOLUME_RELEASED);
@@ -402,13 +373,11 @@ released_volume_is_deleted(void **state)
 }
 
 /* PROV-32.2: the finalizer goes as soon as the volume is seen. */
-static void
-retained_volume_is_let_go(void **state)
+TEST(retained_volume_is_let_go)
 {
     SidecarWorldOptions options = {.seed = 1};
     g_autoptr(World) world = world_new(&options);
 
-    (void)state;
     external_provisioner_add_class(world, BINDING_IMMEDIATE, RECLAIM_RETAIN);
     world_create(world, &world_claim(world, "data", "class", NULL)->meta);
     world_run(world, SIM_MINUTE);
@@ -438,13 +407,11 @@ release_static_volume(World *world, const char *name, const char *driver, const 
 }
 
 /* PROV-31: the annotation counts; without one the driver of the volume does. */
-static void
-volumes_of_others_are_not_deleted(void **state)
+TEST(volumes_of_others_are_not_deleted)
 {
     SidecarWorldOptions options = {.seed = 1};
     g_autoptr(World) world = world_new(&options);
 
-    (void)state;
     release_static_volume(world, "other", "csi.other.example", NULL);
     release_static_volume(world, "made-by-another", WORLD_DRIVER, "csi.other.example");
     world_run(world, SIM_MINUTE);
@@ -455,13 +422,11 @@ volumes_of_others_are_not_deleted(void **state)
 }
 
 /* PROV-34, PROV-38 */
-static void
-attached_volume_is_not_deleted(void **state)
+TEST(attached_volume_is_not_deleted)
 {
     SidecarWorldOptions options = {.seed = 1};
     g_autoptr(World) world = world_new(&options);
 
-    (void)state;
     provision_and_bind(world, RECLAIM_DELETE);
     const char *name = external_provisioner_volume_name(world, "data");
     world_create(world, &world_attachment(world, "va", name, "b")->meta);
@@ -576,10 +541,8 @@ is_recorded(const Burst *burst, const Burst *recorded)
 /* TIM-70, TIM-71, TIM-80: workers crowd out the events. Each seed gives a possible recording, and
  * some seeds give the real ones: workers and events race for the token 1.2 s after the first event.
  */
-static void
-burst_of_claims(void **state)
+TEST(burst_of_claims)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(burst_cases); i++) {
         const BurstCase *row = &burst_cases[i];
         unsigned n_recorded[2] = {0};
@@ -599,15 +562,13 @@ burst_of_claims(void **state)
 }
 
 /* TIM-76: two tokens each, and one for every repeated DELETE (RACE-3). */
-static void
-burst_of_deletes(void **state)
+TEST(burst_of_deletes)
 {
     SidecarWorldOptions options = {.seed = 3, .recorded_timing = TRUE};
     g_autoptr(World) world = world_new(&options);
     SimTime first, last;
     const uint32_t released = VOLUME_RELEASED;
 
-    (void)state;
     for (unsigned i = 0; i < 100; i++) {
         g_autofree char *name = g_strdup_printf("pv-%u", i);
         Volume *volume = world_volume(world, name);
@@ -635,14 +596,12 @@ burst_of_deletes(void **state)
 }
 
 /* RACE-3: as with RACE-2, the watch is slower than the next run in 39 % of all cases. */
-static void
-single_deletes_repeat_now_and_then(void **state)
+TEST(single_deletes_repeat_now_and_then)
 {
     SidecarWorldOptions options = {.seed = 5, .recorded_timing = TRUE};
     g_autoptr(World) world = world_new(&options);
     const uint32_t released = VOLUME_RELEASED;
 
-    (void)state;
     for (unsigned i = 0; i < 200; i++) {
         g_autofree char *name = g_strdup_printf("pv-%u", i);
         Volume *volume = world_volume(world, name);
@@ -659,14 +618,12 @@ single_deletes_repeat_now_and_then(void **state)
 
 /* TIM-90: a crash; the claim is provisioned again under the same name. 30 ms to the first Probe,
  * its answers, two looks at the informers. */
-static void
-crash_and_restart(void **state)
+TEST(crash_and_restart)
 {
     SidecarWorldOptions options = {.seed = 1, .recorded_timing = TRUE};
     g_autoptr(World) world = world_new(&options);
     SimTime first, last;
 
-    (void)state;
     external_provisioner_add_class(world, BINDING_IMMEDIATE, RECLAIM_DELETE);
     world_create(world, &world_claim(world, "data", "class", NULL)->meta);
     world_run(world, MS(500));
@@ -708,12 +665,10 @@ static const struct {
     {9, 5, FALSE},
 };
 
-static void
-five_clean_ups(void **state)
+TEST(five_clean_ups)
 {
     const CsiObserver observer = {.answered = create_too_small};
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(clean_ups); i++) {
         SidecarWorldOptions options = {.seed = 1, .driver = delete_at_once};
         g_autoptr(World) world = world_new(&options);
@@ -734,33 +689,4 @@ five_clean_ups(void **state)
         assert_non_null(strstr(events, "created volume capacity 1 less than requested"));
         assert_int_equal(strstr(events, "volume is orphaned") == NULL, clean_ups[i].is_deleted);
     }
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(immediate_claim_becomes_a_volume),
-        cmocka_unit_test(late_binding_waits_for_a_node),
-        cmocka_unit_test(claims_of_others_are_left_alone),
-        cmocka_unit_test(failures_back_off),
-        cmocka_unit_test(read_only_volumes),
-        cmocka_unit_test(background_outlives_the_claim),
-        cmocka_unit_test(exhausted_node_is_given_up),
-        cmocka_unit_test(vanished_node_is_given_up),
-        cmocka_unit_test(driver_without_topology_asks_for_the_node),
-        cmocka_unit_test(new_claim_of_the_same_name),
-        cmocka_unit_test(class_may_come_later),
-        cmocka_unit_test(released_volume_is_deleted),
-        cmocka_unit_test(retained_volume_is_let_go),
-        cmocka_unit_test(volumes_of_others_are_not_deleted),
-        cmocka_unit_test(attached_volume_is_not_deleted),
-        cmocka_unit_test(burst_of_claims),
-        cmocka_unit_test(burst_of_deletes),
-        cmocka_unit_test(single_deletes_repeat_now_and_then),
-        cmocka_unit_test(crash_and_restart),
-        cmocka_unit_test(five_clean_ups),
-    };
-
-    return cmocka_run_group_tests_name("external-provisioner", tests, NULL, NULL);
 }

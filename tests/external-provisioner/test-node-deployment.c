@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "models/external-provisioner/external-provisioner.h"
+#include "tests/lib/test.h"
 #include "tests/sidecar/world.h"
 
 /* NODE-1..6: a provisioner on each of the nodes a, b and c, each in the zone of its name. */
@@ -75,13 +70,11 @@ zone_of(const Volume *volume)
 }
 
 /* NODE-1: the node that the scheduler chose handles the claim, at once; the others do nothing. */
-static void
-the_chosen_node_makes_the_volume(void **state)
+TEST(the_chosen_node_makes_the_volume)
 {
     g_autoptr(World) world = node_deployment_new_world(&(SidecarWorldOptions){.seed = 1});
     SimTime first;
 
-    (void)state;
     node_deployment_add_class(world, BINDING_WAIT_FOR_FIRST_CONSUMER);
     node_deployment_add_claim(world, "data", "b");
     world_run(world, 10 * SIM_SECOND);
@@ -93,8 +86,7 @@ the_chosen_node_makes_the_volume(void **state)
 
 /* NODE-1, NODE-2: no instance takes a claim that waits for a pod; without the flag no instance
  * takes any other claim either. */
-static void
-nobody_takes(void **state)
+TEST(nobody_takes)
 {
     static const struct {
         BindingMode mode;
@@ -104,7 +96,6 @@ nobody_takes(void **state)
         {BINDING_IMMEDIATE,               "node-deployment-immediate-binding", "false"},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autoptr(World) world = node_deployment_new_world(
             &(SidecarWorldOptions){.seed = 1, .flag2 = cases[i].flag, .value2 = cases[i].value});
@@ -118,12 +109,10 @@ nobody_takes(void **state)
 
 /* NODE-2, NODE-4: of three that wait up to 20 s each one writes its name, and only that one makes
  * the volume; as slow requests and watches go, sometimes after another one's name was refused. */
-static void
-one_node_takes_the_claim(void **state)
+TEST(one_node_takes_the_claim)
 {
     unsigned n_owned[G_N_ELEMENTS(nodes)] = {0};
 
-    (void)state;
     for (uint64_t seed = 1; seed <= 60; seed++) {
         g_autoptr(World) world = node_deployment_new_world(
             &(SidecarWorldOptions){.seed = seed, .recorded_timing = TRUE});
@@ -146,12 +135,10 @@ one_node_takes_the_claim(void **state)
 
 /* NODE-4: with hardly any wait they all write at once. All but one are refused, see the owner, and
  * give up. */
-static void
-in_a_crowd_one_wins(void **state)
+TEST(in_a_crowd_one_wins)
 {
     unsigned n_refused = 0;
 
-    (void)state;
     for (uint64_t seed = 1; seed <= 30; seed++) {
         g_autoptr(World) world =
             node_deployment_new_world(&(SidecarWorldOptions){.seed = seed,
@@ -172,10 +159,8 @@ in_a_crowd_one_wins(void **state)
 }
 
 /* allowedTopologies: only nodes there compete (NODE-2). */
-static void
-only_allowed_nodes_compete(void **state)
+TEST(only_allowed_nodes_compete)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 10; seed++) {
         g_autoptr(World) world = node_deployment_new_world(&(SidecarWorldOptions){.seed = seed});
         StorageClass *class = world_class(world, "class", BINDING_IMMEDIATE, RECLAIM_DELETE);
@@ -206,10 +191,8 @@ room_in_b_only(World *world, CsiModelledOptions *options)
 }
 
 /* NODE-3: an instance without room does not try. */
-static void
-who_has_no_room_does_not_try(void **state)
+TEST(who_has_no_room_does_not_try)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 10; seed++) {
         g_autoptr(World) world = node_deployment_new_world(
             &(SidecarWorldOptions){.seed = seed, .driver = room_in_b_only});
@@ -231,13 +214,11 @@ room_nowhere(World *world, CsiModelledOptions *options)
 }
 
 /* NODE-3: a claim that nobody could take is looked at again with the informers' resync. */
-static void
-nobody_has_room(void **state)
+TEST(nobody_has_room)
 {
     g_autoptr(World) world =
         node_deployment_new_world(&(SidecarWorldOptions){.seed = 1, .driver = room_nowhere});
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(pools); i++)
         string_map_unref((StringMap *)pools[i].segments);
     node_deployment_add_class(world, BINDING_IMMEDIATE);
@@ -251,12 +232,10 @@ nobody_has_room(void **state)
 }
 
 /* A claim that goes while all wait is nobody's. */
-static void
-a_claim_that_goes_is_nobodys(void **state)
+TEST(a_claim_that_goes_is_nobodys)
 {
     g_autoptr(World) world = node_deployment_new_world(&(SidecarWorldOptions){.seed = 1});
 
-    (void)state;
     node_deployment_add_class(world, BINDING_IMMEDIATE);
     node_deployment_add_claim(world, "data", NULL);
     world_edit(world, KIND_CLAIM, "data", (ObjectEdit)object_remove_finalizer,
@@ -276,12 +255,10 @@ node_deployment_release(Object *object, const void *data)
 }
 
 /* NODE-6: a volume is deleted where it can be reached. */
-static void
-only_its_node_deletes_a_volume(void **state)
+TEST(only_its_node_deletes_a_volume)
 {
     g_autoptr(World) world = node_deployment_new_world(&(SidecarWorldOptions){.seed = 1});
 
-    (void)state;
     node_deployment_add_class(world, BINDING_WAIT_FOR_FIRST_CONSUMER);
     node_deployment_add_claim(world, "data", "c");
     world_run(world, 10 * SIM_SECOND);
@@ -294,10 +271,8 @@ only_its_node_deletes_a_volume(void **state)
 }
 
 /* Waiting sleeps between events, and finds out as soon as one that looks every 200 ms. */
-static void
-sleeping_is_as_good_as_looking(void **state)
+TEST(sleeping_is_as_good_as_looking)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 10; seed++) {
         char *logs[2];
         for (int polling = 0; polling < 2; polling++) {
@@ -313,23 +288,4 @@ sleeping_is_as_good_as_looking(void **state)
         g_free(logs[0]);
         g_free(logs[1]);
     }
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_chosen_node_makes_the_volume),
-        cmocka_unit_test(nobody_takes),
-        cmocka_unit_test(one_node_takes_the_claim),
-        cmocka_unit_test(in_a_crowd_one_wins),
-        cmocka_unit_test(only_allowed_nodes_compete),
-        cmocka_unit_test(who_has_no_room_does_not_try),
-        cmocka_unit_test(nobody_has_room),
-        cmocka_unit_test(a_claim_that_goes_is_nobodys),
-        cmocka_unit_test(only_its_node_deletes_a_volume),
-        cmocka_unit_test(sleeping_is_as_good_as_looking),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "models/external-provisioner/external-provisioner.h"
 #include "sim/metrics.h"
 #include "sim/random.h"
 #include "sim/sim-test.h"
+#include "tests/lib/test.h"
 #include "tests/sidecar/world.h"
 
 /* Retries that fail as before, without a plan, come to the same as those that look at everything.
@@ -193,12 +188,10 @@ run_at_random(PollingRecord *self, uint64_t seed, gboolean polling)
     note_end(self);
 }
 
-static void
-polling_sleeping_equals_polling(void **state)
+TEST(polling_sleeping_equals_polling)
 {
     uint64_t n_left_out = 0;
 
-    (void)state;
     for (uint64_t seed = 1; seed <= 40; seed++) {
         PollingRecord asleep, awake;
         run_at_random(&asleep, seed, FALSE);
@@ -218,14 +211,4 @@ polling_sleeping_equals_polling(void **state)
         g_string_free(awake.text, TRUE);
     }
     assert_true(n_left_out > 40000); /* else no retry was without a plan */
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(polling_sleeping_equals_polling),
-    };
-
-    return cmocka_run_group_tests_name("external-provisioner/polling", tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "models/external-provisioner/external-provisioner.h"
+#include "tests/lib/test.h"
 #include "tests/sidecar/retries.h"
 
 /* When the provisioner tries again: tests/sidecar/retries.h. */
@@ -72,10 +67,8 @@ create_volume(const RetryCase *row)
 
 /* PROV-12, PROV-23: whatever the error. Without a selected node there is nothing to give up for
  * RESOURCE_EXHAUSTED. */
-static void
-creation_is_retried_on_the_grid(void **state)
+TEST(creation_is_retried_on_the_grid)
 {
-    (void)state;
     retry_all(CSI_CREATE_VOLUME, create_cases, G_N_ELEMENTS(create_cases), create_volume);
 }
 
@@ -115,10 +108,8 @@ retries_delete_volume(const RetryCase *row)
         assert_int_equal(left->phase, VOLUME_RELEASED); /* PROV-35: no other phase */
 }
 
-static void
-deletion_is_retried_on_the_grid(void **state)
+TEST(deletion_is_retried_on_the_grid)
 {
-    (void)state;
     retry_all(CSI_DELETE_VOLUME, delete_cases, G_N_ELEMENTS(delete_cases), retries_delete_volume);
 }
 
@@ -153,10 +144,8 @@ remove_pvc_protection(Object *object, const void *arg)
     return object_remove_finalizer(object, FINALIZER_PVC_PROTECTION);
 }
 
-static void
-only_what_may_exist_outlives_its_claim(void **state)
+TEST(only_what_may_exist_outlives_its_claim)
 {
-    (void)state;
     assert_int_equal(G_N_ELEMENTS(final_cases), CSI_N_CODES - 1);
     for (unsigned i = 0; i < G_N_ELEMENTS(final_cases); i++) {
         RetryCase row = {.title = csi_code_name(final_cases[i].code),
@@ -217,10 +206,8 @@ note_probe(void *times, const CsiCallRecord *record)
                                (record->started_at - PROBED_FROM) / SIM_MS);
 }
 
-static void
-probed_until_it_is_ready(void **state)
+TEST(probed_until_it_is_ready)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(probe_cases); i++) {
         SidecarWorldOptions options = {
             .seed = 1, .driver = be_ready_later, .driver_arg = &probe_cases[i]};
@@ -235,17 +222,4 @@ probed_until_it_is_ready(void **state)
         if (strcmp(times->str, probe_cases[i].probes) != 0)
             fail_msg("%s: %s", probe_cases[i].title, times->str);
     }
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(creation_is_retried_on_the_grid),
-        cmocka_unit_test(deletion_is_retried_on_the_grid),
-        cmocka_unit_test(only_what_may_exist_outlives_its_claim),
-        cmocka_unit_test(probed_until_it_is_ready),
-    };
-
-    return cmocka_run_group_tests_name("external-provisioner/retries", tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "models/apiserver/apiserver-test.h"
 #include "models/external-provisioner/provisioner.h"
+#include "tests/lib/test.h"
 #include "tests/sidecar/world.h"
 
 /* One claim or one volume, and one fact at a time: the reaction of the provisioner. */
@@ -260,10 +255,8 @@ try_claim(const ClaimCase *row)
         fail_msg("%s: did \"%s\", said \"%s\"", row->title, log, events);
 }
 
-static void
-what_becomes_of_claims(void **state)
+TEST(what_becomes_of_claims)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(claim_cases); i++)
         try_claim(&claim_cases[i]);
 }
@@ -296,14 +289,12 @@ create_claim(World *world)
 
 /* PROV-18: the volume stays in memory, and is stored at once, 5, 10, 20, ... ms later, without
  * another call to the driver. */
-static void
-a_volume_is_stored_at_last(void **state)
+TEST(a_volume_is_stored_at_last)
 {
     SidecarWorldOptions options = {.seed = 1, .driver = fast};
     g_autoptr(World) world = world_new(&options);
     ExternalProvisionerRulesRefusal refusal = {.n_to_refuse = 6};
 
-    (void)state;
     api_server_set_fault(world->api, refuse_volumes, &refusal);
     create_claim(world);
     world_run(world, 10 * SIM_SECOND);
@@ -317,14 +308,12 @@ a_volume_is_stored_at_last(void **state)
 
 /* PROV-18: a crash loses the memory; the claim is provisioned for again, by the same name: no
  * second volume. */
-static void
-a_crash_before_it_is_stored(void **state)
+TEST(a_crash_before_it_is_stored)
 {
     SidecarWorldOptions options = {.seed = 1, .driver = fast};
     g_autoptr(World) world = world_new(&options);
     ExternalProvisionerRulesRefusal refusal = {.n_to_refuse = 1000};
 
-    (void)state;
     api_server_set_fault(world->api, refuse_volumes, &refusal);
     create_claim(world);
     world_run(world, SIM_SECOND);
@@ -346,12 +335,10 @@ touch(Object *object, const void *value)
 
 /* PROV-19: until the informer has the volume, another event of its claim asks the driver once more.
  * It answers with the same. */
-static void
-a_late_watch_asks_again(void **state)
+TEST(a_late_watch_asks_again)
 {
     unsigned n_again = 0;
 
-    (void)state;
     for (uint64_t seed = 1; seed <= 50; seed++) {
         SidecarWorldOptions options = {.seed = seed, .driver = fast, .recorded_timing = TRUE};
         g_autoptr(World) world = world_new(&options);
@@ -432,10 +419,8 @@ try_volume(const VolumeCase *row)
         fail_msg("%s: did \"%s\", not \"%s\"", row->title, log, row->log);
 }
 
-static void
-what_becomes_of_volumes(void **state)
+TEST(what_becomes_of_volumes)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(volume_cases); i++)
         try_volume(&volume_cases[i]);
 }
@@ -463,13 +448,11 @@ die_at_request(void *data, const ApiRequest *request, GString *message)
 
 /* PROV-37: after DeleteVolume, before the DELETE; after the DELETE, before the finalizer goes. All
  * of it is done again. */
-static void
-a_deletion_survives_deaths(void **state)
+TEST(a_deletion_survives_deaths)
 {
     static const ApiVerb verbs[] = {API_DELETE, API_PATCH};
     const uint32_t released = VOLUME_RELEASED;
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(verbs); i++) {
         SidecarWorldOptions options = {.seed = 1, .driver = fast};
         g_autoptr(World) world = world_new(&options);
@@ -493,16 +476,4 @@ a_deletion_survives_deaths(void **state)
         assert_true(object_is_deleted(left)); /* held by pv-protection, which does not run here */
         assert_false(object_has_finalizer(left, FINALIZER_PROVISIONER));
     }
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_becomes_of_claims),      cmocka_unit_test(a_volume_is_stored_at_last),
-        cmocka_unit_test(a_crash_before_it_is_stored), cmocka_unit_test(a_late_watch_asks_again),
-        cmocka_unit_test(what_becomes_of_volumes),     cmocka_unit_test(a_deletion_survives_deaths),
-    };
-
-    return cmocka_run_group_tests_name("external-provisioner/rules", tests, NULL, NULL);
 }

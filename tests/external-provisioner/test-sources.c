@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "models/api/snapshot.h"
 #include "models/external-provisioner/provisioner.h"
+#include "tests/lib/test.h"
 #include "tests/sidecar/world.h"
 
 /* A claim whose data comes from another claim or from a snapshot, with one fault of the source at a
@@ -236,10 +231,8 @@ assert_outcome(World *world, const SourceCase *row)
         fail_msg("%s: %s", row->title, events);
 }
 
-static void
-clones_need_a_sound_source(void **state)
+TEST(clones_need_a_sound_source)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(clone_cases); i++) {
         const SourceCase *row = &clone_cases[i];
         g_autoptr(World) world = source_world();
@@ -253,13 +246,11 @@ clones_need_a_sound_source(void **state)
     }
 }
 
-static void
-a_clone_has_no_source(void **state)
+TEST(a_clone_has_no_source)
 {
     const SourceCase row = {.title = "SRC-1: there is no source", .error = "not found"};
     g_autoptr(World) world = source_world();
 
-    (void)state;
     world_create(world, &claim_from(world, "PersistentVolumeClaim", "source")->meta);
     world_run(world, 20 * SIM_SECOND);
     assert_outcome(world, &row);
@@ -289,13 +280,11 @@ sources_bind_claim(Object *object, const void *arg)
 
 /* SRC-2, SRC-3: held before the driver is asked; let go when the source is deleted and no clone of
  * it waits any more. */
-static void
-a_source_is_held(void **state)
+TEST(a_source_is_held)
 {
     const SourceCase row = {.title = "held"};
     g_autoptr(World) world = source_world();
 
-    (void)state;
     create_source(world, &row);
     world_create(world, &claim_from(world, "PersistentVolumeClaim", "source")->meta);
     world_run(world, 10 * SIM_SECOND);
@@ -326,12 +315,10 @@ static const HoldCase hold_cases[] = {
     {"SRC-3: ... not by a source with namespace", "default", FALSE},
 };
 
-static void
-a_copy_holds_by_its_data_source(void **state)
+TEST(a_copy_holds_by_its_data_source)
 {
     const SourceCase sound = {.title = "held"};
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(hold_cases); i++) {
         const HoldCase *row = &hold_cases[i];
         SidecarWorldOptions options = {
@@ -466,10 +453,8 @@ create_snapshot(World *world, const SourceCase *row)
     create_with_status(world, &content->meta);
 }
 
-static void
-snapshots_need_to_be_ready(void **state)
+TEST(snapshots_need_to_be_ready)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(restore_cases); i++) {
         const SourceCase *row = &restore_cases[i];
         g_autoptr(World) world = source_world();
@@ -481,18 +466,4 @@ snapshots_need_to_be_ready(void **state)
         world_run(world, 20 * SIM_SECOND);
         assert_outcome(world, row);
     }
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(clones_need_a_sound_source),
-        cmocka_unit_test(a_clone_has_no_source),
-        cmocka_unit_test(a_source_is_held),
-        cmocka_unit_test(a_copy_holds_by_its_data_source),
-        cmocka_unit_test(snapshots_need_to_be_ready),
-    };
-
-    return cmocka_run_group_tests_name("external-provisioner/sources", tests, NULL, NULL);
 }

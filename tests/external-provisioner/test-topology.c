@@ -1,10 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <string.h>
 
@@ -12,6 +6,7 @@
 #include "models/cluster/model.h"
 #include "models/external-provisioner/topology.h"
 #include "models/volume/turn.h"
+#include "tests/lib/test.h"
 
 const ModelClass *const model_classes[] = {NULL};
 
@@ -31,10 +26,8 @@ static const struct {
     {"claim",      1, 0},
 };
 
-static void
-replicas_take_turns(void **state)
+TEST(replicas_take_turns)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(preferred_cases); i++)
         assert_int_equal(volume_turn(preferred_cases[i].claim, preferred_cases[i].n),
                          preferred_cases[i].first);
@@ -64,15 +57,13 @@ append_segment(GString *text, const StringMap *map)
 }
 
 /* TOPO-5 */
-static void
-segments_sort_by_length_then_text(void **state)
+TEST(segments_sort_by_length_then_text)
 {
     static const char *const given[] = {"z=b h=1", "z=c", "z=a", "h=2 z=a", "z=b", "z=a"};
     g_autoptr(Strings) strings = strings_new();
     g_autoptr(GString) text = g_string_new(NULL);
     TopologyTerms terms = {0};
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(given); i++) {
         g_autoptr(StringMap) map = segment(strings, given[i]);
         topology_terms_add(&terms, map);
@@ -86,8 +77,7 @@ segments_sort_by_length_then_text(void **state)
 }
 
 /* TOPO-4: {r in [1, 2], z in [a, b]} or {z in [c]} */
-static void
-allowed_topologies_are_multiplied_out(void **state)
+TEST(allowed_topologies_are_multiplied_out)
 {
     g_autoptr(Strings) strings = strings_new();
     g_autoptr(GString) text = g_string_new(NULL);
@@ -107,7 +97,6 @@ allowed_topologies_are_multiplied_out(void **state)
     NodeSelector *selector = node_selector_new(alternatives, 2);
     TopologyTerms terms = {0};
 
-    (void)state;
     topology_terms_flatten(&terms, selector);
     for (unsigned i = 0; i < terms.n_terms; i++) {
         append_segment(text, terms.terms[i].segment);
@@ -248,19 +237,4 @@ requirements(void **state)
     }
     fixture_clear(&fixture);
 }
-
-int
-main(void)
-{
-    struct CMUnitTest tests[3 + G_N_ELEMENTS(require_cases)] = {
-        cmocka_unit_test(replicas_take_turns),
-        cmocka_unit_test(segments_sort_by_length_then_text),
-        cmocka_unit_test(allowed_topologies_are_multiplied_out),
-    };
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(require_cases); i++)
-        tests[3 + i] = (struct CMUnitTest){.name = require_cases[i].name,
-                                           .test_func = requirements,
-                                           .initial_state = (void *)&require_cases[i]};
-    return cmocka_run_group_tests_name("external-provisioner topology", tests, NULL, NULL);
-}
+TEST_ROWS(require_cases, requirements);

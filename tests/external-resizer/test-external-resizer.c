@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "models/api/api-test.h"
 #include "models/external-resizer/resizer.h"
+#include "tests/lib/test.h"
 #include "tests/sidecar/world-asserts.h"
 
 const ModelClass *const model_classes[] = {&external_resizer_class, NULL};
@@ -184,13 +179,11 @@ hang(World *world, CsiModelledOptions *options)
 /* ---- It works ---- */
 
 /* RSZ-33, RSZ-35, first branch. */
-static void
-grows_up_to_the_node(void **state)
+TEST(grows_up_to_the_node)
 {
     SidecarWorldOptions options = {.seed = 1};
     g_autoptr(World) world = world_with_claim(&options);
 
-    (void)state;
     ask_for(world, GI(2));
     world_run(world, SIM_MINUTE);
     assert_log(world, MARK ", " CALL ", " GROW ", " MARK);
@@ -214,13 +207,11 @@ grows_up_to_the_node(void **state)
 }
 
 /* RSZ-35, second branch: the allocation stays for good. */
-static void
-grows_without_the_node(void **state)
+TEST(grows_without_the_node)
 {
     SidecarWorldOptions options = {.seed = 1, .driver = no_node_expansion};
     g_autoptr(World) world = world_with_claim(&options);
 
-    (void)state;
     ask_for(world, GI(2));
     world_run(world, SIM_MINUTE);
     assert_log(world, MARK ", " CALL ", " GROW ", " MARK);
@@ -235,26 +226,22 @@ grows_without_the_node(void **state)
 }
 
 /* RSZ-20 */
-static void
-node_alone(void **state)
+TEST(node_alone)
 {
     SidecarWorldOptions options = {.seed = 1, .driver = nodes_only};
     g_autoptr(World) world = world_with_claim(&options);
 
-    (void)state;
     ask_for(world, GI(2));
     world_run(world, SIM_MINUTE);
     assert_log(world, MARK ", " GROW ", " MARK);
     assert_status(world, "NodeResizePending", "Resizing FileSystemResizePending");
 }
 
-static void
-nobody_expands(void **state)
+TEST(nobody_expands)
 {
     SidecarWorldOptions options = {.seed = 1, .driver = neither};
     g_autoptr(World) world = world_with_claim(&options);
 
-    (void)state;
     ask_for(world, GI(2));
     world_run(world, SIM_MINUTE);
     assert_log(world, "");
@@ -268,14 +255,12 @@ unbind(Object *object, const void *uid)
 }
 
 /* RSZ-23 */
-static void
-volume_of_another_claim(void **state)
+TEST(volume_of_another_claim)
 {
     SidecarWorldOptions options = {.seed = 1};
     g_autoptr(World) world = world_with_claim(&options);
     const ObjectUid other = {1, 2};
 
-    (void)state;
     world_edit(world, KIND_VOLUME, "pv", unbind, &other);
     ask_for(world, GI(2));
     world_run(world, SIM_MINUTE);
@@ -292,14 +277,12 @@ node_is_done(Object *object, const void *data)
 }
 
 /* RSZ-22, with AnnotateFsResize. */
-static void
-annotation_comes_and_goes(void **state)
+TEST(annotation_comes_and_goes)
 {
     SidecarWorldOptions options = {
         .seed = 1, .flag = "feature-gates", .value = "AnnotateFsResize=true"};
     g_autoptr(World) world = world_with_claim(&options);
 
-    (void)state;
     ask_for(world, GI(2));
     world_run(world, SIM_MINUTE);
     assert_string_equal(object_annotation(&the_volume(world)->meta, ANNOTATION_PRE_RESIZE_CAPACITY),
@@ -316,13 +299,11 @@ annotation_comes_and_goes(void **state)
 /* RSZ-39: the first failure is followed at once by a second attempt, because the claim's status was
  * written; the back-off of the first failure and that of the second overlap, and the earlier holds.
  */
-static void
-final_error(void **state)
+TEST(final_error)
 {
     SidecarWorldOptions options = {.seed = 1, .driver = internal};
     g_autoptr(World) world = world_with_claim(&options);
 
-    (void)state;
     world_run(world, MS(1000));
     ask_for(world, GI(2));
     world_run(world, MS(1800));
@@ -342,13 +323,11 @@ final_error(void **state)
 
 /* RSZ-36: two attempts, then one every five minutes (and up to 100 ms: the sweep); another request
  * is tried at once. */
-static void
-infeasible(void **state)
+TEST(infeasible)
 {
     SidecarWorldOptions options = {.seed = 1, .driver = out_of_range};
     g_autoptr(World) world = world_with_claim(&options);
 
-    (void)state;
     world_run(world, MS(1000));
     ask_for(world, GI(9));
     world_run(world, 650 * SIM_SECOND);
@@ -362,13 +341,11 @@ infeasible(void **state)
 }
 
 /* RSZ-2, RSZ-3.1.5: recovery by asking for less. */
-static void
-recovers_by_a_smaller_request(void **state)
+TEST(recovers_by_a_smaller_request)
 {
     SidecarWorldOptions options = {.seed = 1, .driver = out_of_range_at_first};
     g_autoptr(World) world = world_with_claim(&options);
 
-    (void)state;
     world_run(world, MS(1000));
     ask_for(world, GI(900));
     world_run(world, SIM_MINUTE);
@@ -382,13 +359,11 @@ recovers_by_a_smaller_request(void **state)
 }
 
 /* RSZ-3.1.4, RSZ-37: while the driver may still do it, a smaller request changes nothing. */
-static void
-keeps_the_size_under_way(void **state)
+TEST(keeps_the_size_under_way)
 {
     SidecarWorldOptions options = {.seed = 1, .driver = aborted};
     g_autoptr(World) world = world_with_claim(&options);
 
-    (void)state;
     world_run(world, MS(1000));
     ask_for(world, GI(5));
     world_run(world, MS(1100));
@@ -399,13 +374,11 @@ keeps_the_size_under_way(void **state)
 }
 
 /* RSZ-39: attempts that last longer than a second follow back to back. */
-static void
-call_hangs(void **state)
+TEST(call_hangs)
 {
     SidecarWorldOptions options = {.seed = 1, .driver = hang};
     g_autoptr(World) world = world_with_claim(&options);
 
-    (void)state;
     world_run(world, MS(1000));
     ask_for(world, GI(2));
     world_run(world, MS(35000));
@@ -428,13 +401,11 @@ pod_with_claim(World *world)
 }
 
 /* RSZ-32 */
-static void
-waits_until_no_pod_uses_it(void **state)
+TEST(waits_until_no_pod_uses_it)
 {
     SidecarWorldOptions options = {.seed = 1, .driver = in_use};
     g_autoptr(World) world = world_with_claim(&options);
 
-    (void)state;
     world_create(world, pod_with_claim(world));
     world_run(world, MS(1000));
     ask_for(world, GI(2));
@@ -459,13 +430,11 @@ unprotect(Object *object, const void *data)
 }
 
 /* The claim vanishes while the write of its status waits for a token: the attempt ends. */
-static void
-claim_vanishes(void **state)
+TEST(claim_vanishes)
 {
     SidecarWorldOptions options = {
         .seed = 3, .recorded_timing = TRUE, .flag = "kube-api-burst", .value = "1"};
 
-    (void)state;
     for (unsigned i = 0; i < 50; i++) {
         g_autoptr(World) world = world_with_claim(&options);
         world_run(world, MS(1000));
@@ -484,13 +453,11 @@ claim_vanishes(void **state)
 
 /* RSZ-31, RSZ-33: the API server lacks the gate that the resizer has, and drops the allocated size.
  */
-static void
-server_drops_the_size(void **state)
+TEST(server_drops_the_size)
 {
     SidecarWorldOptions options = {.seed = 1, .minor = 31};
     g_autoptr(World) world = world_with_claim(&options);
 
-    (void)state;
     ask_for(world, GI(2));
     world_run(world, SIM_MINUTE);
     assert_int_equal(world_count(world, CALL, NULL, NULL), 1);
@@ -503,13 +470,11 @@ server_drops_the_size(void **state)
 
 #define LEGACY .flag = "feature-gates", .value = "RecoverVolumeExpansionFailure=false"
 
-static void
-older_path(void **state)
+TEST(older_path)
 {
     SidecarWorldOptions options = {.seed = 1, LEGACY};
     g_autoptr(World) world = world_with_claim(&options);
 
-    (void)state;
     ask_for(world, GI(2));
     world_run(world, SIM_MINUTE);
     assert_log(world, MARK ", " CALL ", " GROW ", " MARK);
@@ -517,13 +482,11 @@ older_path(void **state)
     assert_int_equal(the_claim(world)->allocated_bytes, 0);
 }
 
-static void
-older_path_fails(void **state)
+TEST(older_path_fails)
 {
     SidecarWorldOptions options = {.seed = 1, .driver = internal, LEGACY};
     g_autoptr(World) world = world_with_claim(&options);
 
-    (void)state;
     world_run(world, MS(1000));
     ask_for(world, GI(2));
     world_run(world, MS(2000));
@@ -538,13 +501,11 @@ older_path_fails(void **state)
 
 /* RSZ-38: between the two writes the volume has grown and the claim does not know; the call is made
  * again. */
-static void
-dies_and_goes_on(void **state)
+TEST(dies_and_goes_on)
 {
     SidecarWorldOptions options = {.seed = 3, .recorded_timing = TRUE};
     unsigned n_repeated = 0;
 
-    (void)state;
     for (unsigned ms = 0; ms < 40; ms++) {
         g_autoptr(World) world = world_with_claim(&options);
         world_run(world, MS(1000));
@@ -562,42 +523,13 @@ dies_and_goes_on(void **state)
 }
 
 /* All that is written costs a token of one bucket: three writes and two events a claim. */
-static void
-self_wake(void **state)
+TEST(self_wake)
 {
     SidecarWorldOptions options = {.seed = 5, .recorded_timing = TRUE};
     g_autoptr(World) world = world_with_claim(&options);
 
-    (void)state;
     world_run(world, MS(1000));
     ask_for(world, GI(2));
     world_run(world, SIM_MINUTE);
     assert_log(world, MARK ", " CALL ", " GROW ", " MARK);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(grows_up_to_the_node),
-        cmocka_unit_test(grows_without_the_node),
-        cmocka_unit_test(node_alone),
-        cmocka_unit_test(nobody_expands),
-        cmocka_unit_test(volume_of_another_claim),
-        cmocka_unit_test(annotation_comes_and_goes),
-        cmocka_unit_test(final_error),
-        cmocka_unit_test(infeasible),
-        cmocka_unit_test(recovers_by_a_smaller_request),
-        cmocka_unit_test(keeps_the_size_under_way),
-        cmocka_unit_test(call_hangs),
-        cmocka_unit_test(waits_until_no_pod_uses_it),
-        cmocka_unit_test(claim_vanishes),
-        cmocka_unit_test(server_drops_the_size),
-        cmocka_unit_test(older_path),
-        cmocka_unit_test(older_path_fails),
-        cmocka_unit_test(dies_and_goes_on),
-        cmocka_unit_test(self_wake),
-    };
-
-    return cmocka_run_group_tests_name("external-resizer", tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/external-resizer/resizer.h"
+#include "tests/lib/test.h"
 #include "tests/sidecar/world-asserts.h"
 
 /* Changes of a claim's class of attributes: the requests, calls, Events and the status that they
@@ -163,10 +164,8 @@ static const struct {
      " none, has gold:",                             "gold",   NULL                  },
 };
 
-static void
-a_class_changes(void **state)
+TEST(a_class_changes)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(changes_cases); i++) {
         SidecarWorldOptions options = {.seed = 1, .driver_arg = changes_cases[i].error, ON};
         g_autoptr(World) world = world_with_claim(&options, changes_cases[i].had);
@@ -182,27 +181,23 @@ a_class_changes(void **state)
 }
 
 /* RSZ-60: with the sidecar's gate off. */
-static void
-nobody_changes_it(void **state)
+TEST(nobody_changes_it)
 {
     SidecarWorldOptions off = {
         .seed = 1, .driver = changes, GATES, .value = "VolumeAttributesClass=false"};
     g_autoptr(World) world = world_with_claim(&off, "silver");
 
-    (void)state;
     ask_for(world, "gold");
     world_run(world, SIM_MINUTE);
     assert_log(world, "");
 }
 
 /* RSZ-60: the sidecar does not look at the capability. */
-static void
-a_driver_cannot(void **state)
+TEST(a_driver_cannot)
 {
     SidecarWorldOptions options = {.seed = 1, GATES, .value = "VolumeAttributesClass=true"};
     g_autoptr(World) world = world_with_claim(&options, "silver");
 
-    (void)state;
     ask_for(world, "gold");
     world_run(world, MS(1500));
     assert_log(world, MARK ", " CALL " UNIMPLEMENTED, " MARK);
@@ -210,13 +205,11 @@ a_driver_cannot(void **state)
 }
 
 /* RSZ-68: 1 s, 2 s after each failure. */
-static void
-a_final_error_is_retried(void **state)
+TEST(a_final_error_is_retried)
 {
     SidecarWorldOptions options = {.seed = 1, .driver_arg = &internal_twice, ON};
     g_autoptr(World) world = world_with_claim(&options, "silver");
 
-    (void)state;
     ask_for(world, "gold");
     world_run(world, SIM_MINUTE);
     assert_times(world, CALL, "1000 2700 5400");
@@ -224,13 +217,11 @@ a_final_error_is_retried(void **state)
 }
 
 /* RSZ-63: the back-off comes after 1, 2, 4, ... 256 s; the first attempt after 5 min calls. */
-static void
-an_infeasible_class_waits(void **state)
+TEST(an_infeasible_class_waits)
 {
     SidecarWorldOptions options = {.seed = 1, .driver_arg = &invalid_once, ON};
     g_autoptr(World) world = world_with_claim(&options, "silver");
 
-    (void)state;
     ask_for(world, "gold");
     world_run(world, 20 * SIM_MINUTE);
     assert_times(world, CALL, "1000 512700");
@@ -238,13 +229,11 @@ an_infeasible_class_waits(void **state)
 }
 
 /* RSZ-64: going back calls nobody, and the old status stays. Then another class: RSZ-63. */
-static void
-going_back_leaves_the_status(void **state)
+TEST(going_back_leaves_the_status)
 {
     SidecarWorldOptions options = {.seed = 1, .driver_arg = &invalid_once, ON};
     g_autoptr(World) world = world_with_claim(&options, "silver");
 
-    (void)state;
     ask_for(world, "gold");
     world_run(world, SIM_MINUTE);
     g_free(world_take_log(world));
@@ -259,13 +248,11 @@ going_back_leaves_the_status(void **state)
 }
 
 /* RSZ-65: the class that comes later wakes nobody. */
-static void
-a_late_class_wakes_nobody(void **state)
+TEST(a_late_class_wakes_nobody)
 {
     SidecarWorldOptions options = {.seed = 1, ON};
     g_autoptr(World) world = world_with_claim(&options, "silver");
 
-    (void)state;
     ask_for(world, "late");
     world_run(world, MS(2000));
     world_create(world, world_attributes_class(world, "late", WORLD_DRIVER, "iops"));
@@ -275,13 +262,11 @@ a_late_class_wakes_nobody(void **state)
 }
 
 /* RSZ-69: after a restart the call is repeated without a mark and without the first Event. */
-static void
-a_restart_goes_on(void **state)
+TEST(a_restart_goes_on)
 {
     SidecarWorldOptions options = {.seed = 1, ON};
     g_autoptr(World) world = world_with_claim(&options, "silver");
 
-    (void)state;
     ask_for(world, "gold");
     world_run(world, MS(1300));
     assert_true(cluster_crash(world->cluster, "external-resizer", WORLD_DRIVER));
@@ -298,17 +283,4 @@ a_restart_goes_on(void **state)
     world_run(world, 2 * SIM_MINUTE);
     assert_log(world, CALL ", " MARK ", " CALL ", " WRITE ", " MARK);
     assert_status(world, " none, has silver:");
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_class_changes),           cmocka_unit_test(nobody_changes_it),
-        cmocka_unit_test(a_driver_cannot),           cmocka_unit_test(a_final_error_is_retried),
-        cmocka_unit_test(an_infeasible_class_waits), cmocka_unit_test(going_back_leaves_the_status),
-        cmocka_unit_test(a_late_class_wakes_nobody), cmocka_unit_test(a_restart_goes_on),
-    };
-
-    return cmocka_run_group_tests_name("modify", tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "models/external-resizer/resizer.h"
+#include "tests/lib/test.h"
 
 const ModelClass *const model_classes[] = {&external_resizer_class, NULL};
 
@@ -50,15 +45,13 @@ static const struct {
     {"RSZ-3.1.12", 5, 5, 0, NULL,                   0,                   5},
 };
 
-static void
-sizes(void **state)
+TEST(sizes)
 {
     g_autoptr(Objects) objects = objects_new(1);
     ObjectKey *claim_key = objects_key(objects, KIND_CLAIM, "default", "data");
     ObjectKey *volume_key = objects_key(objects, KIND_VOLUME, NULL, "pv");
     const ClaimCondition pending = {.type = CONDITION_FS_RESIZE_PENDING, .status = "True"};
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autoptr(Object) claim = object_new(claim_key), volume = object_new(volume_key);
         const Rule *rule;
@@ -77,8 +70,7 @@ sizes(void **state)
 }
 
 /* RSZ-34: every code has a class. */
-static void
-error_classes(void **state)
+TEST(error_classes)
 {
     static const struct {
         CsiCode code;
@@ -98,7 +90,6 @@ error_classes(void **state)
         {CSI_PERMISSION_DENIED,   RESIZE_ERROR_FINAL     },
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++)
         assert_int_equal(resize_error_class(rows[i].code), rows[i].class);
 }
@@ -138,12 +129,10 @@ conditions_of(const char *letters, ClaimCondition *items)
     return n;
 }
 
-static void
-merged_conditions(void **state)
+TEST(merged_conditions)
 {
     ClaimCondition items[5];
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(merges); i++) {
         g_autoptr(ClaimConditions) old =
             claim_conditions_new(items, conditions_of(merges[i].old, items));
@@ -159,8 +148,7 @@ merged_conditions(void **state)
 
 /* Of a condition that is told again: the resizer tells when it did (RSZ-39), the kubelet since when
  * it is so, unless it was not. */
-static void
-time_of_a_condition(void **state)
+TEST(time_of_a_condition)
 {
     static const struct {
         ConditionsKind kind;
@@ -172,7 +160,6 @@ time_of_a_condition(void **state)
         {CONDITIONS_OF_NODE_RESIZE, "False", 9 * SIM_SECOND},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         const ClaimCondition was = {.type = CONDITION_NODE_RESIZE_ERROR,
                                     .status = rows[i].was,
@@ -185,17 +172,4 @@ time_of_a_condition(void **state)
         assert_int_equal(merged->items[0].changed_at, rows[i].expected);
         assert_string_equal(merged->items[0].status, "True");
     }
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes),
-        cmocka_unit_test(error_classes),
-        cmocka_unit_test(merged_conditions),
-        cmocka_unit_test(time_of_a_condition),
-    };
-
-    return cmocka_run_group_tests_name("new-size", tests, NULL, NULL);
 }

@@ -2,13 +2,9 @@
 #include "models/garbage-collector/garbage-collector.h"
 #include "models/plan/plan.h"
 #include "tests/lib/storage-world.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-/* cmocka wants the first three. */
-#include <cmocka.h>
 
 /* Rows tell what the collector sends for what happens to owners and what they own. */
 
@@ -284,15 +280,14 @@ garbage_collector_tell_story(void **state)
     assert_string_equal(storage_world_log(&world), story->log);
     storage_world_clear(&world);
 }
+TEST_ROWS(stories, garbage_collector_tell_story);
 
 /* WL-105: 100 dependents are read and deleted by 200 requests and one more for each worker that did
  * not know yet that the owner is gone; at 40/s after a burst of 30. */
-static void
-throttled(void **state)
+TEST(throttled)
 {
     StorageWorld world;
 
-    (void)state;
     storage_world_init(&world, &(StorageWorldOptions){.throttled = TRUE, .slow = TRUE});
     const Object *set = create_set(&world, "web");
     for (int i = 0; i < 100; i++) {
@@ -306,18 +301,4 @@ throttled(void **state)
     storage_world_run(&world, 5 * SIM_SECOND);
     assert_int_equal(api_server_count(world.api, KIND_POD), 0);
     storage_world_clear(&world);
-}
-
-int
-main(void)
-{
-    struct CMUnitTest tests[G_N_ELEMENTS(stories) + 1];
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(stories); i++)
-        tests[n++] = (struct CMUnitTest){.name = stories[i].title,
-                                         .test_func = garbage_collector_tell_story,
-                                         .initial_state = (void *)&stories[i]};
-    tests[n++] = (struct CMUnitTest)cmocka_unit_test(throttled);
-    return _cmocka_run_group_tests("garbage-collector", tests, n, NULL, NULL);
 }

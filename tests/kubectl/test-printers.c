@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Parts of the printers for which recordings hold too few cases: ages at the edges of their units,
  * words that YAML would read as other types, JSONPath, selectors, and the order of equal rows. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "run/kubectl/cluster.h"
 #include "run/kubectl/go-sort.h"
@@ -14,6 +9,7 @@
 #include "run/kubectl/kubectl-test.h"
 #include "run/kubectl/print.h"
 #include "run/kubectl/tab-writer.h"
+#include "tests/lib/test.h"
 
 #define SECOND INT64_C(1000000000)
 #define MINUTE (60 * SECOND)
@@ -21,8 +17,7 @@
 #define DAY (24 * HOUR)
 
 /* HumanDuration: the first and last moments of each unit. */
-static void
-ages_change_at_their_edges(void **state)
+TEST(ages_change_at_their_edges)
 {
     static const struct {
         int64_t ago;
@@ -51,7 +46,6 @@ ages_change_at_their_edges(void **state)
     };
     const ValueTime now = INT64_C(1790000000) * SECOND;
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autoptr(GString) text = g_string_new(NULL);
 
@@ -65,8 +59,7 @@ ages_change_at_their_edges(void **state)
 }
 
 /* Only words that YAML 1.1 would read as another type have quotes. */
-static void
-yaml_quotes_other_types(void **state)
+TEST(yaml_quotes_other_types)
 {
     static const char *const quoted[] = {
         "",    "true", "yes",   "y",    "off",  "null",       "~",    "12", "0x1f", "0o17",
@@ -74,7 +67,6 @@ yaml_quotes_other_types(void **state)
     static const char *const plain[] = {"data", "1Gi", "1.2.3", "v1",  "yesterday",
                                         "a:b",  "0x",  "12a",   "1:75"};
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(quoted); i++) {
         g_autoptr(GString) out = g_string_new(NULL);
         g_autofree char *wanted = g_strdup_printf("a: \"%s\"\n", quoted[i]);
@@ -95,21 +87,18 @@ yaml_quotes_other_types(void **state)
 
 /* YAML sorts numbers in names by value, and letters after other characters, as go-yaml; JSON sorts
  * by bytes. */
-static void
-names_are_sorted(void **state)
+TEST(names_are_sorted)
 {
     json_auto_t *value = json_pack("{s:i, s:i, s:i, s:i}", "a10", 1, "a2", 2, "B", 3, "a.b", 4);
     g_autoptr(GString) yaml = g_string_new(NULL), json = g_string_new(NULL);
 
-    (void)state;
     print_yaml(yaml, value);
     assert_string_equal(yaml->str, "B: 3\na.b: 4\na2: 2\na10: 1\n");
     print_json(json, value, 0);
     assert_string_equal(json->str, "{\"B\":3,\"a.b\":4,\"a10\":1,\"a2\":2}");
 }
 
-static void
-json_paths_find(void **state)
+TEST(json_paths_find)
 {
     static const char data[] = "{\"kind\":\"List\",\"items\":[{\"metadata\":{\"name\":\"a\","
                                "\"labels\":{\"x/y.z\":\"1\"}},\"n\":3},"
@@ -138,7 +127,6 @@ json_paths_find(void **state)
     };
     json_auto_t *value = json_loads(data, 0, NULL);
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autoptr(GString) out = g_string_new(NULL);
         g_autoptr(JsonPath) path = json_path_parse(cases[i].template, NULL);
@@ -149,13 +137,11 @@ json_paths_find(void **state)
     }
 }
 
-static void
-broken_json_paths_are_errors(void **state)
+TEST(broken_json_paths_are_errors)
 {
     static const char *const templates[] = {"{.a",      "{.a[}", "{.a[?(@.b}",    "{.a[x]}",
                                             "{\"text}", "{foo}", "{.a[?(@.b==1)}"};
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(templates); i++) {
         g_autoptr(GError) error = NULL;
         g_autoptr(JsonPath) path = json_path_parse(templates[i], &error);
@@ -165,8 +151,7 @@ broken_json_paths_are_errors(void **state)
     }
 }
 
-static void
-label_selectors_match(void **state)
+TEST(label_selectors_match)
 {
     static const struct {
         const char *selector;
@@ -198,7 +183,6 @@ label_selectors_match(void **state)
     };
     json_auto_t *labels = json_pack("{s:s, s:s, s:s}", "app", "web", "tier", "front", "size", "3");
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autofree char *fault = NULL;
         gboolean matches;
@@ -208,8 +192,7 @@ label_selectors_match(void **state)
     }
 }
 
-static void
-broken_label_selectors_are_refused(void **state)
+TEST(broken_label_selectors_are_refused)
 {
     static const struct {
         const char *selector, *fault;
@@ -233,7 +216,6 @@ broken_label_selectors_are_refused(void **state)
     };
     json_auto_t *labels = json_pack("{s:s}", "a", "b");
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autofree char *fault = NULL;
         gboolean matches;
@@ -246,13 +228,11 @@ broken_label_selectors_are_refused(void **state)
 
 /* A column ends at a line without a cell for it; the last cell of a line is not padded; widths
  * count characters, not bytes. */
-static void
-columns_are_aligned(void **state)
+TEST(columns_are_aligned)
 {
     g_autoptr(TabWriter) writer = tab_writer_new_description();
     g_autoptr(GString) out = g_string_new(NULL);
 
-    (void)state;
     g_string_append(tab_writer_text(writer),
                     "Name:\ta\nLonger name:\t\xc3\xa9\tx\nNo:\t12\ty\nblock\nb:\tc\n");
     tab_writer_flush(writer, out);
@@ -270,10 +250,8 @@ is_less(const void *a, const void *b, const void *data)
 
 /* Up to 12 equal rows keep their order. Any number is sorted, the same way again, and stays
  * complete. */
-static void
-equal_rows_come_out_alike(void **state)
+TEST(equal_rows_come_out_alike)
 {
-    (void)state;
     for (unsigned n = 0; n < 300; n++) {
         g_autoptr(GPtrArray) rows = g_ptr_array_new_with_free_func(g_free),
                              again = g_ptr_array_new();
@@ -454,10 +432,8 @@ static const PrinterCase descriptions[] = {
 };
 /* clang-format on */
 
-static void
-rows_without_recordings(void **state)
+TEST(rows_without_recordings)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_autoptr(GString) out = g_string_new(NULL);
 
@@ -468,35 +444,12 @@ rows_without_recordings(void **state)
     }
 }
 
-static void
-descriptions_without_recordings(void **state)
+TEST(descriptions_without_recordings)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(descriptions); i++) {
         g_autoptr(GString) out = g_string_new(NULL);
 
         print_case(&descriptions[i], "describe", "x", out);
         assert_string_equal(out->str, descriptions[i].text);
     }
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ages_change_at_their_edges),
-        cmocka_unit_test(yaml_quotes_other_types),
-        cmocka_unit_test(names_are_sorted),
-        cmocka_unit_test(json_paths_find),
-        cmocka_unit_test(broken_json_paths_are_errors),
-        cmocka_unit_test(label_selectors_match),
-        cmocka_unit_test(broken_label_selectors_are_refused),
-        cmocka_unit_test(broken_label_selectors_are_refused),
-        cmocka_unit_test(columns_are_aligned),
-        cmocka_unit_test(equal_rows_come_out_alike),
-        cmocka_unit_test(rows_without_recordings),
-        cmocka_unit_test(descriptions_without_recordings),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "stories.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 NodeVolume *
 story_volume(World *world)
@@ -120,20 +115,4 @@ story_restart_kubelet(World *world)
 {
     assert_true(cluster_crash(world->cluster, "kubelet", "a"));
     assert_true(cluster_restart(world->cluster, "kubelet", "a"));
-}
-
-unsigned
-story_add_rows(struct CMUnitTest *tests,
-               void (*story_holds)(void **state),
-               const void *rows,
-               size_t row_size,
-               unsigned n_rows)
-{
-    for (unsigned i = 0; i < n_rows; i++) {
-        const void *row = (const char *)rows + i * row_size;
-        tests[i] = (struct CMUnitTest){.name = *(const char *const *)row,
-                                       .test_func = story_holds,
-                                       .initial_state = (void *)row};
-    }
-    return n_rows;
 }

@@ -4,6 +4,7 @@
 #include "models/kubelet/pod-workers/pod-worker.h"
 #include "models/kubelet/volume-manager/operation-executor.h"
 #include "node-world.h"
+#include "tests/lib/test.h"
 
 /* Stories of Kubernetes' own tests of the volume manager, retold with a whole kubelet: what those
  * tests do to a part of it by hand, pods, drivers and nodes do here. Each bears the id of the
@@ -31,13 +32,3 @@ NodeVolume *story_volume(World *world);
 /* @what: as in the log */
 void story_assert_calls(World *world, const char *what, unsigned n);
 void story_assert_event(World *world, const char *pod, const char *text);
-
-struct CMUnitTest;
-/* Fills in a test of each row; a row begins with its id. Returns: how many */
-unsigned story_add_rows(struct CMUnitTest *tests,
-                        void (*story_holds)(void **state),
-                        const void *rows,
-                        size_t row_size,
-                        unsigned n_rows);
-#define STORY_ADD_TABLE(tests, story_holds, table)                                                 \
-    story_add_rows((tests), (story_holds), (table), sizeof *(table), G_N_ELEMENTS(table))

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
 #include "models/csi/modelled/modelled-test.h"
 #include "models/kubelet/pod-workers/pod-worker.h"
 #include "models/kubelet/volume-manager/operation-executor.h"
 #include "node-world.h"
+#include "tests/lib/test.h"
 
 #define MS(ms) ((ms)*SIM_MS)
 #define UNIQUE(name) "kubernetes.io/csi/" WORLD_DRIVER "^" name
@@ -163,10 +158,8 @@ assert_same_but_for_the_delete(World *world, const char *expected)
     assert_non_null(strstr(writes, "DELETE Pod"));
 }
 
-static void
-up_and_down(void **state)
+TEST(up_and_down)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(sequences); i++) {
         g_autoptr(World) world =
             kubelet_new_world(sequences[i].prepare == prepare_not_attached ? no_attach : NULL);
@@ -190,12 +183,10 @@ up_and_down(void **state)
     }
 }
 
-static void
-events_of_a_life(void **state)
+TEST(events_of_a_life)
 {
     g_autoptr(World) world = kubelet_new_world(NULL);
 
-    (void)state;
     bring_up_pod(world);
     assert_events(world, "p", STARTED);
     node_world_delete_pod(world, "p", FALSE);
@@ -205,12 +196,10 @@ events_of_a_life(void **state)
 
 /* An image is pulled for the first pod of a node, and there for the next; a restarted kubelet finds
  * it with the pods that run. */
-static void
-an_image_is_pulled_once(void **state)
+TEST(an_image_is_pulled_once)
 {
     g_autoptr(World) world = kubelet_new_world(NULL);
 
-    (void)state;
     bring_up_pod(world);
     node_world_add_pod(world, "q", "a", NULL);
     node_world_run_for(world, 5 * SIM_SECOND);
@@ -223,12 +212,10 @@ an_image_is_pulled_once(void **state)
 }
 
 /* KVM-45 */
-static void
-a_block_volume_tells_that_it_is_there(void **state)
+TEST(a_block_volume_tells_that_it_is_there)
 {
     g_autoptr(World) world = kubelet_new_world(NULL);
 
-    (void)state;
     prepare_block(world);
     node_world_start(world);
     node_world_add_pod(world, "p", "a", "v");
@@ -241,12 +228,10 @@ a_block_volume_tells_that_it_is_there(void **state)
 }
 
 /* What a pod is told to be on its way. */
-static void
-statuses(void **state)
+TEST(statuses)
 {
     g_autoptr(World) world = kubelet_new_world(NULL);
 
-    (void)state;
     node_world_add_volume(world, "v", "csi");
     node_world_start(world);
     node_world_add_pod(world, "p", "a", "v");
@@ -278,13 +263,11 @@ statuses(void **state)
 /* ---- Waiting for the volumes ---- */
 
 /* TIM-51a, KVM-84: two relists, then the end is told and the object deleted at once. */
-static void
-deleted_while_it_waits(void **state)
+TEST(deleted_while_it_waits)
 {
     SimTime patched = 0, deleted = 0;
     g_autoptr(World) world = kubelet_new_world(NULL);
 
-    (void)state;
     node_world_add_volume(world, "v", "csi");
     node_world_start(world);
     node_world_add_pod(world, "p", "a", "v");
@@ -306,13 +289,11 @@ deleted_while_it_waits(void **state)
 
 /* RACE-11, KVM-V8: FailedMount at the second poll; the next sync 10 to 15 s later finds the claim
  * bound. */
-static void
-claim_is_not_bound_yet(void **state)
+TEST(claim_is_not_bound_yet)
 {
     SimTime first = 0, last = 0;
     g_autoptr(World) world = kubelet_new_world(no_attach);
 
-    (void)state;
     node_world_add_driver(world, FALSE, FALSE);
     node_world_add_unbound(world, "v");
     node_world_start(world);
@@ -333,12 +314,10 @@ claim_is_not_bound_yet(void **state)
 }
 
 /* KVM-20: a wait of 2 min 3 s ends in silence, and the next follows. */
-static void
-waiting_in_vain_is_silent(void **state)
+TEST(waiting_in_vain_is_silent)
 {
     g_autoptr(World) world = kubelet_new_world(NULL);
 
-    (void)state;
     node_world_add_volume(world, "v", "csi");
     node_world_start(world);
     node_world_add_pod(world, "p", "a", "v");
@@ -371,12 +350,10 @@ fail_with(World *world, const CsiModelledError *error)
 }
 
 /* OP-5: 0.5 s, 1 s, 2 s after each failure, and the next pass. */
-static void
-staging_is_tried_again(void **state)
+TEST(staging_is_tried_again)
 {
     g_autoptr(World) world = kubelet_new_world(NULL);
 
-    (void)state;
     prepare_csi(world);
     fail_with(world, &stage_thrice);
     node_world_start(world);
@@ -400,8 +377,7 @@ staging_is_tried_again(void **state)
 }
 
 /* KVM-V5, KVM-V6: what may have been staged is unstaged. */
-static void
-only_what_may_be_staged_is_unstaged(void **state)
+TEST(only_what_may_be_staged_is_unstaged)
 {
     static const struct {
         const CsiModelledError *error;
@@ -411,7 +387,6 @@ only_what_may_be_staged_is_unstaged(void **state)
         {&stage_internal, 0},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autoptr(World) world = kubelet_new_world(NULL);
         prepare_csi(world);
@@ -428,12 +403,10 @@ only_what_may_be_staged_is_unstaged(void **state)
 }
 
 /* KVM-49: the pod stays as long as its volume cannot be unpublished. */
-static void
-unpublishing_is_tried_again(void **state)
+TEST(unpublishing_is_tried_again)
 {
     g_autoptr(World) world = kubelet_new_world(NULL);
 
-    (void)state;
     bring_up_pod(world);
     fail_with(world, &unpublish_twice);
     node_world_delete_pod(world, "p", FALSE);
@@ -450,12 +423,10 @@ unpublishing_is_tried_again(void **state)
 /* ---- Volumes of several pods ---- */
 
 /* KVM-V3 */
-static void
-two_pods_share_a_volume(void **state)
+TEST(two_pods_share_a_volume)
 {
     g_autoptr(World) world = kubelet_new_world(NULL);
 
-    (void)state;
     prepare_csi(world);
     node_world_start(world);
     node_world_add_pod(world, "p", "a", "v");
@@ -476,12 +447,10 @@ two_pods_share_a_volume(void **state)
 }
 
 /* KVM-V4 */
-static void
-read_write_once_pod(void **state)
+TEST(read_write_once_pod)
 {
     g_autoptr(World) world = kubelet_new_world(NULL);
 
-    (void)state;
     prepare_csi(world);
     node_world_set_access_modes(world, "v", ACCESS_RWOP);
     node_world_start(world);
@@ -499,12 +468,10 @@ read_write_once_pod(void **state)
 }
 
 /* KVM-50, and the name comes again at once. */
-static void
-forced_deletion(void **state)
+TEST(forced_deletion)
 {
     g_autoptr(World) world = kubelet_new_world(NULL);
 
-    (void)state;
     bring_up_pod(world);
     g_free(node_world_take_writes(world));
     node_world_delete_pod(world, "p", TRUE);
@@ -518,12 +485,10 @@ forced_deletion(void **state)
 }
 
 /* KVM-52: 60 to 90 s apart. */
-static void
-republished(void **state)
+TEST(republished)
 {
     g_autoptr(World) world = kubelet_new_world(NULL);
 
-    (void)state;
     node_world_add_driver(world, TRUE, TRUE);
     bring_up_pod(world);
     unsigned before = world_count(world, "NodePublishVolume", NULL, NULL);
@@ -537,12 +502,10 @@ republished(void **state)
 
 /* The import of a cluster that runs: a Running pod has its volumes, and they are taken down as if
  * mounted here. */
-static void
-a_running_pod_is_adopted(void **state)
+TEST(a_running_pod_is_adopted)
 {
     g_autoptr(World) world = kubelet_new_world(NULL);
 
-    (void)state;
     prepare_csi(world);
     node_world_add_pod(world, "p", "a", "v");
     node_world_set_running(world, "p");
@@ -558,12 +521,10 @@ a_running_pod_is_adopted(void **state)
 
 /* KVM-59, KVM-V9: a restart stages and publishes again, and writes nothing: its Node is there
  * (recorded). */
-static void
-a_restart_mounts_again(void **state)
+TEST(a_restart_mounts_again)
 {
     g_autoptr(World) world = kubelet_new_world(NULL);
 
-    (void)state;
     bring_up_pod(world);
     g_free(node_world_take_writes(world));
     assert_true(cluster_crash(world->cluster, "kubelet", "a"));
@@ -588,12 +549,10 @@ a_restart_mounts_again(void **state)
 }
 
 /* Heartbeats are left out: a node to which nothing happens costs no event in a day. */
-static void
-an_idle_node_costs_nothing(void **state)
+TEST(an_idle_node_costs_nothing)
 {
     g_autoptr(World) world = kubelet_new_world(NULL);
 
-    (void)state;
     node_world_start(world);
     prepare_csi(world);
     node_world_add_pod(world, "p", "a", "v");
@@ -627,10 +586,8 @@ kubelet_life(gboolean polling, uint64_t seed)
     return node_world_log(world);
 }
 
-static void
-kubelet_sleeping_equals_polling(void **state)
+TEST(kubelet_sleeping_equals_polling)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 5; seed++) {
         g_autofree char *asleep = kubelet_life(FALSE, seed), *polling = kubelet_life(TRUE, seed);
         assert_string_equal(asleep, polling);
@@ -713,10 +670,8 @@ assert_clean(World *world)
     }
 }
 
-static void
-random_lives_leave_nothing(void **state)
+TEST(random_lives_leave_nothing)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 60; seed++) {
         SidecarWorldOptions options = {.seed = seed, .recorded_timing = TRUE};
         g_autoptr(World) world = world_new(&options);
@@ -743,33 +698,4 @@ random_lives_leave_nothing(void **state)
         node_world_run_for(world, 10 * SIM_MINUTE);
         assert_clean(world);
     }
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(up_and_down),
-        cmocka_unit_test(events_of_a_life),
-        cmocka_unit_test(an_image_is_pulled_once),
-        cmocka_unit_test(a_block_volume_tells_that_it_is_there),
-        cmocka_unit_test(statuses),
-        cmocka_unit_test(deleted_while_it_waits),
-        cmocka_unit_test(claim_is_not_bound_yet),
-        cmocka_unit_test(waiting_in_vain_is_silent),
-        cmocka_unit_test(staging_is_tried_again),
-        cmocka_unit_test(only_what_may_be_staged_is_unstaged),
-        cmocka_unit_test(unpublishing_is_tried_again),
-        cmocka_unit_test(two_pods_share_a_volume),
-        cmocka_unit_test(read_write_once_pod),
-        cmocka_unit_test(forced_deletion),
-        cmocka_unit_test(republished),
-        cmocka_unit_test(a_running_pod_is_adopted),
-        cmocka_unit_test(a_restart_mounts_again),
-        cmocka_unit_test(an_idle_node_costs_nothing),
-        cmocka_unit_test(kubelet_sleeping_equals_polling),
-        cmocka_unit_test(random_lives_leave_nothing),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
 #include "models/metrics/metrics.h"
 #include "node-world.h"
+#include "tests/lib/test.h"
 
 /* Options of mounts: SELinux labels of two pods that share a volume, and what the metrics of the
  * kubelet tell (CSP-28); and options that a plugin does not take. */
@@ -53,8 +48,7 @@ told(World *world, const char *metric)
     return at == NULL ? 0 : atoi(strchr(at, '}') + 1);
 }
 
-static void
-pods_share_a_volume(void **state)
+TEST(pods_share_a_volume)
 {
     static const struct {
         const char *first, *second; /* levels */
@@ -66,7 +60,6 @@ pods_share_a_volume(void **state)
         {NULL,       NULL,       0, 0},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_autoptr(World) world = world_new(&(SidecarWorldOptions){.seed = 1, .measured = TRUE});
         world_edit(world, KIND_NODE, "a", enforce, NULL);
@@ -115,10 +108,8 @@ add_options(Object *object, const void *arg)
     return TRUE;
 }
 
-static void
-mount_options_that_the_plugin_does_not_take(void **state)
+TEST(mount_options_that_the_plugin_does_not_take)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(options_cases); i++) {
         g_autoptr(World) world = world_new(&(SidecarWorldOptions){.seed = 1});
         OptionsCase row = options_cases[i];
@@ -139,15 +130,4 @@ mount_options_that_the_plugin_does_not_take(void **state)
                                 "volume \"v\" : mount options are not supported for this "
                                 "volume type");
     }
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pods_share_a_volume),
-        cmocka_unit_test(mount_options_that_the_plugin_does_not_take),
-    };
-
-    return cmocka_run_group_tests_name("kubelet/labels", tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
 #include "models/csi/modelled/modelled-test.h"
 #include "models/kubelet/pod-workers/pod-worker.h"
 #include "models/kubelet/volume-manager/operation-executor.h"
 #include "node-world.h"
+#include "tests/lib/test.h"
 
 /* The volume manager's numbers: periods, time-outs, back-off, what is asked of the driver. */
 
@@ -72,13 +67,11 @@ count_verifications(
 }
 
 /* KVM-2, KVM-78: what one pass has verified the next mounts, 100 ms later. */
-static void
-the_next_pass_mounts(void **state)
+TEST(the_next_pass_mounts)
 {
     SimTime at[2] = {0};
     g_autoptr(World) world = world_with_volume(NULL);
 
-    (void)state;
     cluster_observe_plans(world->cluster, count_verifications, at);
     node_world_add_pod(world, "p", "a", "v");
     node_world_run_for(world, SECONDS(20));
@@ -87,14 +80,12 @@ the_next_pass_mounts(void **state)
 
 /* KVM-28, KVM-34, KVM-37, KVM-38: desired state within 100 ms of the containers' end, and a pass
  * for each step down. */
-static void
-three_passes_down(void **state)
+TEST(three_passes_down)
 {
     g_autoptr(World) world = world_with_running_pod(NULL);
     const Kubelet *kubelet = node_world_kubelet(world);
     SimTime unpublished = 0, unstaged = 0;
 
-    (void)state;
     const PodWorker *worker = kubelet->workers->pdata[0];
     node_world_delete_pod(world, "p", FALSE);
     while (!worker->stopped)
@@ -121,13 +112,11 @@ slow_node_calls(World *world, CsiModelledOptions *options)
 
 /* KVM-39, KVM-40: mounts of one volume follow each other, unmounts from different pods do not wait.
  */
-static void
-mounts_in_series_unmounts_in_parallel(void **state)
+TEST(mounts_in_series_unmounts_in_parallel)
 {
     SimTime published[3], unpublished[3];
     g_autoptr(World) world = world_with_volume(slow_node_calls);
 
-    (void)state;
     node_world_add_pod(world, "p", "a", "v");
     node_world_add_pod(world, "q", "a", "v");
     node_world_add_pod(world, "r", "a", "v");
@@ -156,13 +145,11 @@ publish_hangs(World *world, CsiModelledOptions *options)
 
 /* KVM-5, KVM-V7: the call ends after 2 min, and is told; the pod's waits end without a word
  * (KVM-20). */
-static void
-a_publish_that_hangs(void **state)
+TEST(a_publish_that_hangs)
 {
     SimTime at[3];
     g_autoptr(World) world = world_with_volume(publish_hangs);
 
-    (void)state;
     node_world_add_pod(world, "p", "a", "v");
     node_world_run_for(world, SECONDS(400));
     assert_int_equal(instants(world, "NodePublishVolume DEADLINE_EXCEEDED", at, 3), 3);
@@ -184,13 +171,11 @@ many_calls_are_slow(World *world, CsiModelledOptions *options)
 
 /* KVM-5: what the three questions before a call take is lost to it; staging and publishing have 2
  * min each. */
-static void
-calls_share_one_deadline(void **state)
+TEST(calls_share_one_deadline)
 {
     SimTime asked[4], staged = 0, published = 0;
     g_autoptr(World) world = world_with_volume(many_calls_are_slow);
 
-    (void)state;
     node_world_add_pod(world, "p", "a", "v");
     node_world_run_for(world, SECONDS(200));
     assert_int_equal(instants(world, "NodeGetCapabilities", asked, 4), 4);
@@ -213,14 +198,12 @@ stage_always_fails(World *world, CsiModelledOptions *options)
 }
 
 /* KVM-6, OP-8: 0.5 s after the first failure, doubling up to 2 min 2 s, and the next pass. */
-static void
-back_off_grows(void **state)
+TEST(back_off_grows)
 {
     SimTime at[13];
     SimTime expected = MS(500);
     g_autoptr(World) world = world_with_volume(stage_always_fails);
 
-    (void)state;
     node_world_add_pod(world, "p", "a", "v");
     node_world_run_for(world, SIM_HOUR);
     assert_int_equal(instants(world, "NodeStageVolume", at, G_N_ELEMENTS(at)), G_N_ELEMENTS(at));
@@ -242,15 +225,13 @@ note_last_wait(
 }
 
 /* WL-92: a pod that goes waits until its volumes are unpublished, and looks every 300 ms. */
-static void
-the_way_back_looks_every_300_ms(void **state)
+TEST(the_way_back_looks_every_300_ms)
 {
     SimTime waits_from = 0;
     g_autoptr(World) world = world_with_running_pod(slow_node_calls);
     const GPtrArray *workers = node_world_kubelet(world)->workers;
     const PodWorker *worker = workers->pdata[0];
 
-    (void)state;
     cluster_observe_plans(world->cluster, note_last_wait, &waits_from);
     node_world_delete_pod(world, "p", FALSE);
     while (worker->mounts[0].state == MOUNT_DONE)
@@ -266,13 +247,11 @@ the_way_back_looks_every_300_ms(void **state)
 
 /* KVM-3, WL-92: the wait ends after 2 min 3 s, at the last look of each 300 ms, and the next begins
  * 10 to 15 s later (KVM-21). */
-static void
-a_wait_takes_two_minutes_and_three_seconds(void **state)
+TEST(a_wait_takes_two_minutes_and_three_seconds)
 {
     SidecarWorldOptions options = {.seed = 7};
     g_autoptr(World) world = world_new(&options);
 
-    (void)state;
     node_world_add_volume(world, "v", "csi");
     node_world_start(world);
     node_world_add_pod(world, "p", "a", "v");
@@ -291,13 +270,11 @@ a_wait_takes_two_minutes_and_three_seconds(void **state)
 
 /* KVM-7, KVM-31: what a pod brings is reported in the next round, 10 to 10.43 s after the one
  * before. */
-static void
-rounds_of_the_node_status(void **state)
+TEST(rounds_of_the_node_status)
 {
     g_autoptr(World) world = world_with_volume(NULL);
     SimTime at[2];
 
-    (void)state;
     node_world_add_volume(world, "w", "csi");
     node_world_add_pod(world, "p", "a", "v");
     node_world_run_for(world, MS(10430)); /* some round of it */
@@ -309,14 +286,12 @@ rounds_of_the_node_status(void **state)
 }
 
 /* KVM-11 */
-static void
-errors_of_a_pod(void **state)
+TEST(errors_of_a_pod)
 {
     SidecarWorldOptions options = {.seed = 7};
     g_autoptr(World) world = world_new(&options);
     g_autoptr(GString) claims = g_string_new(NULL);
 
-    (void)state;
     for (unsigned i = 0; i < 14; i++) {
         g_autofree char *name = g_strdup_printf("u%02u", i);
         node_world_add_unbound(world, name);
@@ -393,16 +368,15 @@ modes_asked_for(void **state)
         g_free(asked.staging_path);
     }
 }
+TEST_ROWS(mode_cases, modes_asked_for);
 
 /* KVM-42, KVM-V1: SHA-256 of the handle, "v" here. */
-static void
-where_it_is_staged(void **state)
+TEST(where_it_is_staged)
 {
     g_autoptr(World) world = world_with_volume(NULL);
     g_autofree char *sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256, "vol-1", -1);
     NumbersAsked asked = {0};
 
-    (void)state;
     assert_string_equal(sum, "d2e8363faaac7ae76def3b14091d8eb5755f6b92e9531627aeec833a8731cc49");
     csi_driver_add_observer(csi_modelled_driver_base(world->driver),
                             &(CsiObserver){.started = note_modes, .data = &asked});
@@ -416,12 +390,10 @@ where_it_is_staged(void **state)
 }
 
 /* KVM-46: what the first mount of a volume costs. */
-static void
-cost_of_a_mount(void **state)
+TEST(cost_of_a_mount)
 {
     g_autoptr(World) world = world_with_volume(NULL);
 
-    (void)state;
     node_world_add_pod(world, "p", "a", "v");
     node_world_run_for(world, SECONDS(12));
     assert_true(pod_is_ready(node_world_pod(world, "p")));
@@ -431,14 +403,12 @@ cost_of_a_mount(void **state)
 }
 
 /* KVM-58: the same steps as a filesystem, and nothing is left. */
-static void
-a_block_volume_goes(void **state)
+TEST(a_block_volume_goes)
 {
     SidecarWorldOptions options = {.seed = 7};
     g_autoptr(World) world = world_new(&options);
     const char *volume = world_intern(world, "v"), *node = world_intern(world, "a");
 
-    (void)state;
     node_world_add_block_volume(world, "v");
     node_world_attach(world, "v", "a");
     node_world_start(world);
@@ -454,14 +424,12 @@ a_block_volume_goes(void **state)
 }
 
 /* KVM-70: told at each try, by the back-off: 0.5, 1, 2, ... s. */
-static void
-the_kubelet_cannot_attach(void **state)
+TEST(the_kubelet_cannot_attach)
 {
     SidecarWorldOptions options = {
         .seed = 7, .flag = "enableControllerAttachDetach", .value = "false"};
     g_autoptr(World) world = world_new(&options);
 
-    (void)state;
     node_world_add_volume(world, "v", "csi");
     node_world_start(world);
     node_world_add_pod(world, "p", "a", "v");
@@ -473,34 +441,4 @@ the_kubelet_cannot_attach(void **state)
     node_world_delete_pod(world, "p", FALSE);
     node_world_run_for(world, SECONDS(30));
     assert_null(node_world_pod(world, "p"));
-}
-
-int
-main(void)
-{
-    static const struct CMUnitTest plain[] = {
-        cmocka_unit_test(the_next_pass_mounts),
-        cmocka_unit_test(three_passes_down),
-        cmocka_unit_test(mounts_in_series_unmounts_in_parallel),
-        cmocka_unit_test(a_publish_that_hangs),
-        cmocka_unit_test(calls_share_one_deadline),
-        cmocka_unit_test(back_off_grows),
-        cmocka_unit_test(the_way_back_looks_every_300_ms),
-        cmocka_unit_test(a_wait_takes_two_minutes_and_three_seconds),
-        cmocka_unit_test(rounds_of_the_node_status),
-        cmocka_unit_test(errors_of_a_pod),
-        cmocka_unit_test(where_it_is_staged),
-        cmocka_unit_test(cost_of_a_mount),
-        cmocka_unit_test(a_block_volume_goes),
-        cmocka_unit_test(the_kubelet_cannot_attach),
-    };
-    struct CMUnitTest tests[G_N_ELEMENTS(plain) + G_N_ELEMENTS(mode_cases)];
-
-    memcpy(tests, plain, sizeof plain);
-    for (unsigned i = 0; i < G_N_ELEMENTS(mode_cases); i++)
-        tests[G_N_ELEMENTS(plain) + i] =
-            (struct CMUnitTest){.name = mode_cases[i].name,
-                                .test_func = modes_asked_for,
-                                .initial_state = (void *)&mode_cases[i]};
-    return _cmocka_run_group_tests("numbers", tests, G_N_ELEMENTS(tests), NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
 #include "models/api/container-life.h"
 #include "models/kubelet/status/node-status.h"
 #include "node-world.h"
 #include "sim/sim-test.h"
+#include "tests/lib/test.h"
 
 /* Containers that end by themselves (KVM-85..88): what the kubelet of node "a" makes of a pod "p"
  * that says so. */
@@ -80,6 +75,7 @@ policy_decides(void **state)
     else
         assert_string_equal(pod->ready.reason, test->reason);
 }
+TEST_ROWS(policy_cases, policy_decides);
 
 /* ---- When it is told (KVM-85, KVM-88) ---- */
 
@@ -98,10 +94,8 @@ status_written_at(World *world, SimTime from, unsigned n)
 
 /* Lives of 20 lengths: the end is seen at the next relist, once a second; the phase is told at the
  * one after that, when nothing of the pod runs any more. */
-static void
-the_end_is_seen_by_a_relist(void **state)
+TEST(the_end_is_seen_by_a_relist)
 {
-    (void)state;
     for (unsigned i = 0; i < 20; i++) {
         g_autofree char *runs_for = g_strdup_printf("%ums", 20000 + 157 * i);
         g_autoptr(World) world = world_with_pod("Never", runs_for, "0");
@@ -119,12 +113,10 @@ the_end_is_seen_by_a_relist(void **state)
 /* The instant at which the containers began is when the volume was mounted and the kubelet told of
  * them; the run's length is exact, so that the end is seen within a relist of it, and never before.
  */
-static void
-the_end_comes_when_it_is_due(void **state)
+TEST(the_end_comes_when_it_is_due)
 {
     g_autoptr(World) world = world_with_pod("Never", "25s", "0");
 
-    (void)state;
     SimTime began_at = 0;
     while (the_pod(world)->phase != POD_RUNNING)
         node_world_run_for(world, 10 * SIM_MS);
@@ -140,12 +132,10 @@ the_end_comes_when_it_is_due(void **state)
 /* ---- Its volumes ---- */
 
 /* They leave the node though the object stays. */
-static void
-volumes_of_a_finished_pod_go(void **state)
+TEST(volumes_of_a_finished_pod_go)
 {
     g_autoptr(World) world = world_with_pod("Never", "30s", "0");
 
-    (void)state;
     node_world_run_for(world, SECONDS(25));
     g_autofree char *before = node_world_in_use(world);
     assert_string_not_equal(before, "");
@@ -160,12 +150,10 @@ volumes_of_a_finished_pod_go(void **state)
 }
 
 /* A restart needs no new mount. */
-static void
-volumes_of_a_restarting_pod_stay(void **state)
+TEST(volumes_of_a_restarting_pod_stay)
 {
     g_autoptr(World) world = world_with_pod("Always", "20s", "1");
 
-    (void)state;
     node_world_run_for(world, SECONDS(300));
     assert_true(the_pod(world)->restarts >= 3);
     assert_int_equal(world_count(world, "NodePublishVolume", NULL, NULL), 1);
@@ -188,13 +176,11 @@ wait_for_restart(World *world)
 
 /* None, then 10 s, doubling to 5 min; each is up at a sync, and those that fail come every 10 to 15
  * s. */
-static void
-crash_loop_backs_off(void **state)
+TEST(crash_loop_backs_off)
 {
     static const int backoff_s[] = {0, 10, 20, 40, 80, 160, 300, 300};
     g_autoptr(World) world = world_with_pod("Always", "1s", "1");
 
-    (void)state;
     node_world_run_for(world, SECONDS(3));
     while (!pod_is_ready(the_pod(world)))
         node_world_run_for(world, 50 * SIM_MS);
@@ -209,12 +195,10 @@ crash_loop_backs_off(void **state)
 }
 
 /* A container that ran for more than ten minutes starts afresh. */
-static void
-a_long_run_forgives(void **state)
+TEST(a_long_run_forgives)
 {
     g_autoptr(World) world = world_with_pod("Always", "11m", "1");
 
-    (void)state;
     node_world_run_for(world, SECONDS(20));
     for (unsigned i = 0; i < 3; i++)
         assert_true(wait_for_restart(world) <= 3 * RELIST);
@@ -224,8 +208,7 @@ a_long_run_forgives(void **state)
 
 /* SIGTERM before its time: 143, so the pod has failed. One that says nothing ends well (recorded).
  */
-static void
-what_is_stopped_early_fails(void **state)
+TEST(what_is_stopped_early_fails)
 {
     static const struct {
         const char *runs_for;
@@ -235,7 +218,6 @@ what_is_stopped_early_fails(void **state)
         {NULL,  POD_SUCCEEDED},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autoptr(World) world = world_with_pod("Never", cases[i].runs_for, NULL);
         node_world_run_for(world, SECONDS(20));
@@ -250,12 +232,10 @@ what_is_stopped_early_fails(void **state)
 
 /* What ends while no kubelet runs is found by the next one; its age counts from its start, not from
  * the kubelet's. */
-static void
-the_end_outlives_the_kubelet(void **state)
+TEST(the_end_outlives_the_kubelet)
 {
     g_autoptr(World) world = world_with_pod("Never", "60s", "0");
 
-    (void)state;
     node_world_run_for(world, SECONDS(30));
     assert_true(cluster_crash(world->cluster, "kubelet", "a"));
     node_world_run_for(world, SECONDS(10));
@@ -284,14 +264,12 @@ is_pending(const World *world, const char *name)
 }
 
 /* KVM-105: a relist on demand dies with its kubelet, and the next kubelet starts the pod. */
-static void
-a_crash_ends_a_relist_on_demand(void **state)
+TEST(a_crash_ends_a_relist_on_demand)
 {
     static const char relist[] = "kubelet/PLEG relist on demand";
     SidecarWorldOptions options = {.seed = 11, .minor = 36, .recorded_timing = TRUE};
     g_autoptr(World) world = world_new(&options);
 
-    (void)state;
     node_world_add_volume(world, "v", "csi");
     node_world_attach(world, "v", "a");
     node_world_start(world);
@@ -307,8 +285,7 @@ a_crash_ends_a_relist_on_demand(void **state)
 
 /* KVM-68: what a machine without power ran is gone: Never has failed, the others are started anew
  * and count it. */
-static void
-power_fails(void **state)
+TEST(power_fails)
 {
     static const struct {
         const char *policy, *runs_for;
@@ -321,7 +298,6 @@ power_fails(void **state)
         {"Always",    NULL,  POD_RUNNING,   0},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autoptr(World) world = world_with_pod(cases[i].policy, cases[i].runs_for, "0");
         node_world_run_for(world, SECONDS(30));
@@ -376,12 +352,10 @@ add_container(Object *object, const void *name)
 }
 
 /* Whatever the policy says, at once, and without a look at its back-off. */
-static void
-a_changed_image_restarts(void **state)
+TEST(a_changed_image_restarts)
 {
     static const char *const policies[] = {"Always", "OnFailure", "Never"};
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(policies); i++) {
         g_autoptr(World) world = world_with_pod(policies[i], NULL, NULL);
         node_world_run_for(world, SECONDS(30));
@@ -407,12 +381,10 @@ a_changed_image_restarts(void **state)
 }
 
 /* Of two containers the other one goes on. */
-static void
-a_changed_image_restarts_one(void **state)
+TEST(a_changed_image_restarts_one)
 {
     g_autoptr(World) world = world_with_pod("Always", NULL, NULL);
 
-    (void)state;
     world_edit(world, KIND_POD, "p", add_container, world_intern(world, "d"));
     node_world_run_for(world, SECONDS(30));
     assert_null(the_pod(world)->restarts_alone);
@@ -431,12 +403,10 @@ a_changed_image_restarts_one(void **state)
 }
 
 /* A new definition has no back-off yet. */
-static void
-a_changed_image_ends_the_back_off(void **state)
+TEST(a_changed_image_ends_the_back_off)
 {
     g_autoptr(World) world = world_with_pod("Always", "1s", "1");
 
-    (void)state;
     while (the_pod(world)->restarts < 4 || pod_is_ready(the_pod(world)))
         node_world_run_for(world, 100 * SIM_MS);
     change_image(world, "c", "pause:2");
@@ -471,12 +441,10 @@ static const PodRunLifeCase life_cases[] = {
     {NULL,                       NULL,    "0.5",  "needs \"kvolsim.io/runs-for\""},
 };
 
-static void
-annotations_are_checked(void **state)
+TEST(annotations_are_checked)
 {
     g_autoptr(Strings) strings = strings_new();
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(life_cases); i++) {
         const PodRunLifeCase *test = &life_cases[i];
         StringPair pairs[3];
@@ -501,8 +469,7 @@ annotations_are_checked(void **state)
 
 /* A quarter fails: of 4,000 draws 1,000, give or take six standard deviations (27 each); codes of
  * later runs follow the list. */
-static void
-a_share_of_runs_fails(void **state)
+TEST(a_share_of_runs_fails)
 {
     ContainerLife life = {
         .fails = 0.25, .n_codes = 2, .codes = {9, 4}
@@ -510,7 +477,6 @@ a_share_of_runs_fails(void **state)
     SimStream stream = sim_stream_from(5, 0, "test");
     unsigned failed = 0;
 
-    (void)state;
     for (uint64_t entity = 0; entity < 4000; entity++) {
         int code = container_life_exit_code(&life, stream, entity, 0);
         assert_true(code == 0 || code == 9);
@@ -524,13 +490,11 @@ a_share_of_runs_fails(void **state)
 
 /* KVM-30 in the log of causes: a wanted volume waits for the next status of the node, and then for
  * the request that tells of it. */
-static void
-the_wait_for_the_status_is_told(void **state)
+TEST(the_wait_for_the_status_is_told)
 {
     g_autoptr(World) world = world_new(&(SidecarWorldOptions){.seed = 11, .recorded_timing = TRUE});
     unsigned n = 0;
 
-    (void)state;
     node_world_add_volume(world, "v", "csi");
     node_world_attach(world, "v", "a");
     node_world_start(world);
@@ -547,37 +511,4 @@ the_wait_for_the_status_is_told(void **state)
              round.at <= told.at;
     }
     assert_int_equal(n, 1);
-}
-
-int
-main(void)
-{
-    static const struct CMUnitTest others[] = {
-        cmocka_unit_test(the_wait_for_the_status_is_told),
-        cmocka_unit_test(the_end_is_seen_by_a_relist),
-        cmocka_unit_test(the_end_comes_when_it_is_due),
-        cmocka_unit_test(volumes_of_a_finished_pod_go),
-        cmocka_unit_test(volumes_of_a_restarting_pod_stay),
-        cmocka_unit_test(crash_loop_backs_off),
-        cmocka_unit_test(a_long_run_forgives),
-        cmocka_unit_test(what_is_stopped_early_fails),
-        cmocka_unit_test(the_end_outlives_the_kubelet),
-        cmocka_unit_test(a_crash_ends_a_relist_on_demand),
-        cmocka_unit_test(power_fails),
-        cmocka_unit_test(a_changed_image_restarts),
-        cmocka_unit_test(a_changed_image_restarts_one),
-        cmocka_unit_test(a_changed_image_ends_the_back_off),
-        cmocka_unit_test(annotations_are_checked),
-        cmocka_unit_test(a_share_of_runs_fails),
-    };
-    struct CMUnitTest tests[G_N_ELEMENTS(policy_cases) + G_N_ELEMENTS(others)];
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(policy_cases); i++)
-        tests[n++] = (struct CMUnitTest){.name = policy_cases[i].name,
-                                         .test_func = policy_decides,
-                                         .initial_state = (void *)&policy_cases[i]};
-    for (unsigned i = 0; i < G_N_ELEMENTS(others); i++)
-        tests[n++] = others[i];
-    return _cmocka_run_group_tests("containers that end", tests, n, NULL, NULL);
 }

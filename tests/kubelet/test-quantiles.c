@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "node-world.h"
+#include "tests/lib/test.h"
 
 /* The waits of a pod's life over many seeds, against what was recorded (TIM-25, TIM-44 to TIM-51a),
  * with the driver and the API latencies of the recordings. Everything is computed, so the test has
@@ -198,13 +193,11 @@ check_quantile(const char *name, int percent, const SimTime *sorted, int recorde
         fail_msg("%s: p%d is %d ms, recorded %d ms", name, percent, ms, recorded);
 }
 
-static void
-the_recorded_waits(void **state)
+TEST(the_recorded_waits)
 {
     static QuantilesLife lives[N_SEEDS];
     static SimTime sorted[N_SEEDS];
 
-    (void)state;
     for (unsigned i = 0; i < N_SEEDS; i++)
         quantiles_live(i + 1, &lives[i]);
     for (unsigned i = 0; i < G_N_ELEMENTS(waits); i++) {
@@ -304,12 +297,10 @@ mount_together(uint64_t seed, double *mount_gap, double *patch_gap)
 /* One token, and four: 20 and 80 ms. Of the patches the gap in the middle counts: where a second
  * relist comes before the first one's pods are all written, one gap is shorter, or has a token
  * more. */
-static void
-tokens_space_out_the_mounts(void **state)
+TEST(tokens_space_out_the_mounts)
 {
     unsigned n_counted = 0;
 
-    (void)state;
     for (uint64_t seed = 1; seed <= N_BURSTS; seed++) {
         double mount_gap, patch_gap;
         if (!mount_together(seed, &mount_gap, &patch_gap))
@@ -320,15 +311,4 @@ tokens_space_out_the_mounts(void **state)
                      mount_gap, patch_gap);
     }
     assert_true(n_counted >= N_BURSTS / 3);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_recorded_waits),
-        cmocka_unit_test(tokens_space_out_the_mounts),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

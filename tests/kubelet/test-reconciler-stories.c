@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "models/csi/modelled/modelled-test.h"
 #include "models/kubelet/kubelet-test.h"
 #include "stories.h"
+#include "tests/lib/test.h"
 
 /* Stories of Kubernetes' own tests of the reconciler and of reconstruction: see stories.h. */
 
@@ -50,6 +45,7 @@ controller_story_holds(void **state)
     story_assert_calls(world, "DELETE VolumeAttachment", 0);
     story_assert_calls(world, "ControllerPublishVolume", 0);
 }
+TEST_ROWS(controller_stories, controller_story_holds);
 
 /* Steps of plans, by their rules: what a plugin that is no CSI driver has to do leaves no other
  * trace. */
@@ -104,17 +100,13 @@ kubelet_attaches(gboolean block, const char *plugin, gboolean is_removed)
         node_world_assert_in_use(world, "");
 }
 
-static void
-full_life_by_the_kubelet(void **state)
+TEST_CALLED("kvm-KubeletReconciler-06", full_life_by_the_kubelet)
 {
-    (void)state;
     kubelet_attaches(FALSE, "flexVolume", TRUE);
 }
 
-static void
-kubelet_attaches_and_maps(void **state)
+TEST_CALLED("kvm-KubeletReconciler-08", kubelet_attaches_and_maps)
 {
-    (void)state;
     kubelet_attaches(TRUE, "iscsi", FALSE);
 }
 
@@ -125,13 +117,11 @@ slow_unstage(World *world, CsiModelledOptions *options)
 }
 
 /* What is attached stays so: the Node says that, and is asked by nobody in between. */
-static void
-wanted_again_while_it_is_unstaged(void **state)
+TEST_CALLED("kvm-KubeletReconciler-12", wanted_again_while_it_is_unstaged)
 {
     SidecarWorldOptions options = {.seed = 7, .driver = slow_unstage};
     g_autoptr(World) world = world_new(&options);
 
-    (void)state;
     story_add_volume(world, FALSE);
     node_world_start(world);
     node_world_add_pod(world, "p", "a", "v");
@@ -172,17 +162,13 @@ directory_is_spoilt(gboolean is_wanted, unsigned n_tries)
         assert_true(pod_is_ready(node_world_pod(world, "p")));
 }
 
-static void
-spoilt_and_wanted(void **state)
+TEST_CALLED("kvm-KubeletReconstruct-03", spoilt_and_wanted)
 {
-    (void)state;
     directory_is_spoilt(TRUE, 0);
 }
 
-static void
-spoilt_and_not_wanted(void **state)
+TEST_CALLED("kvm-KubeletReconstruct-04", spoilt_and_not_wanted)
 {
-    (void)state;
     directory_is_spoilt(FALSE, 1);
 }
 
@@ -209,17 +195,13 @@ found_again_and_fails(gboolean block)
     story_assert_calls(world, "NodeUnstageVolume", 0);
 }
 
-static void
-found_again_and_set_up_fails(void **state)
+TEST_CALLED("kvm-KubeletReconstruct-06", found_again_and_set_up_fails)
 {
-    (void)state;
     found_again_and_fails(FALSE);
 }
 
-static void
-found_again_and_map_fails(void **state)
+TEST_CALLED("kvm-KubeletReconstruct-07", found_again_and_map_fails)
 {
-    (void)state;
     found_again_and_fails(TRUE);
 }
 
@@ -239,12 +221,10 @@ grow_device(World *world, int64_t bytes)
     csi_driver_call(csi_modelled_driver_base(world->driver), &request, NULL, NULL);
 }
 
-static void
-grows_in_use(void **state)
+TEST_CALLED("kvm-KubeletResize-01", grows_in_use)
 {
     g_autoptr(World) world = story_world_with_pod(NULL, NULL);
 
-    (void)state;
     grow_device(world, GI(15));
     story_grow_volume(world, "v", GI(15));
     story_change_pod(world, "changed");
@@ -258,14 +238,12 @@ grows_in_use(void **state)
 }
 
 /* KVM-56: the driver does not do that in use, and is not asked again. */
-static void
-does_not_grow_in_use(void **state)
+TEST_CALLED("kvm-KubeletResize-03", does_not_grow_in_use)
 {
     static const CsiModelledError error = {
         .method = CSI_NODE_EXPAND_VOLUME, .code = CSI_FAILED_PRECONDITION, .probability = 1};
     g_autoptr(World) world = story_world(NULL, NULL);
 
-    (void)state;
     story_add_volume(world, FALSE);
     csi_modelled_driver_set_errors(world->driver, &error, 1);
     grow_device(world, GI(15));
@@ -280,33 +258,4 @@ does_not_grow_in_use(void **state)
     node_world_run_for(world, 5 * SIM_MINUTE);
     assert_false(volume_expansion_is_due(story_volume(world)));
     assert_int_equal(world_count(world, "NodeExpandVolume FAILED_PRECONDITION", NULL, NULL), n);
-}
-
-/* ---- All ---- */
-
-static const struct {
-    const char *id;
-    void (*tell)(void **state);
-} stories[] = {
-    {"kvm-KubeletReconciler-06",  full_life_by_the_kubelet         },
-    {"kvm-KubeletReconciler-08",  kubelet_attaches_and_maps        },
-    {"kvm-KubeletReconciler-12",  wanted_again_while_it_is_unstaged},
-    {"kvm-KubeletReconstruct-03", spoilt_and_wanted                },
-    {"kvm-KubeletReconstruct-04", spoilt_and_not_wanted            },
-    {"kvm-KubeletReconstruct-06", found_again_and_set_up_fails     },
-    {"kvm-KubeletReconstruct-07", found_again_and_map_fails        },
-    {"kvm-KubeletResize-01",      grows_in_use                     },
-    {"kvm-KubeletResize-03",      does_not_grow_in_use             },
-};
-
-int
-main(void)
-{
-    struct CMUnitTest tests[G_N_ELEMENTS(stories) + G_N_ELEMENTS(controller_stories)];
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(stories); i++)
-        tests[n++] = (struct CMUnitTest){.name = stories[i].id, .test_func = stories[i].tell};
-    n += STORY_ADD_TABLE(tests + n, controller_story_holds, controller_stories);
-    return _cmocka_run_group_tests("stories of the reconciler", tests, n, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "models/apiserver/apiserver-test.h"
 #include "models/csi/modelled/modelled-test.h"
 #include "models/kubelet/kubelet.h"
 #include "node-world.h"
+#include "tests/lib/test.h"
 
 /* A kubelet dies at each moment of a volume's life, and comes back 10 s later: what it finds on its
  * disk, and what it does; and what a kubelet forgets without dying, or sees too late. */
@@ -171,10 +166,8 @@ tell_case(unsigned i, gboolean polling)
         assert_null(node_world_pod(world, "p"));
 }
 
-static void
-it_dies_and_comes_back(void **state)
+TEST(it_dies_and_comes_back)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         print_message("%s\n", cases[i].title);
         tell_case(i, FALSE);
@@ -184,15 +177,13 @@ it_dies_and_comes_back(void **state)
 
 /* KVM-61: a refusal tells nothing about what another kubelet had done, so that the way back is gone
  * all the same. */
-static void
-refused_but_there(void **state)
+TEST(refused_but_there)
 {
     static const CsiModelledError refusals[] = {
         {.method = CSI_NODE_STAGE_VOLUME,   .code = CSI_INTERNAL, .probability = 1},
         {.method = CSI_NODE_PUBLISH_VOLUME, .code = CSI_INTERNAL, .probability = 1}
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(refusals); i++) {
         g_autoptr(World) world = reconstruct_new_world(FALSE);
         const char *node = world_intern(world, "a"), *volume = world_intern(world, "v");
@@ -220,12 +211,10 @@ refuse_reading_node(void *data, const ApiRequest *request, GString *message)
     return API_TIMEOUT;
 }
 
-static void
-waits_for_its_node(void **state)
+TEST(waits_for_its_node)
 {
     g_autoptr(World) world = reconstruct_new_world(FALSE);
 
-    (void)state;
     node_world_run_for(world, 20 * SIM_SECOND);
     crash(world);
     node_world_delete_pod(world, "p", TRUE);
@@ -244,13 +233,11 @@ waits_for_its_node(void **state)
 }
 
 /* A second death in the middle of the clean-up loses nothing either. */
-static void
-dies_twice(void **state)
+TEST(dies_twice)
 {
     Awaited awaited;
     g_autoptr(World) world = reconstruct_new_world(FALSE);
 
-    (void)state;
     node_world_run_for(world, 20 * SIM_SECOND);
     crash(world);
     node_world_delete_pod(world, "p", TRUE);
@@ -264,8 +251,7 @@ dies_twice(void **state)
 
 /* KVM-15b: the original does so, too. A retry whose first question fails takes the volume for not
  * staged, though an earlier call may have staged it; nobody undoes that. */
-static void
-a_failed_question_forgets_a_device(void **state)
+TEST(a_failed_question_forgets_a_device)
 {
     static const CsiModelledError stages_late[] = {
         {.method = CSI_NODE_STAGE_VOLUME,
@@ -280,7 +266,6 @@ a_failed_question_forgets_a_device(void **state)
     g_autoptr(World) world = world_new(&options);
     const char *name = world_intern(world, "v"), *node = world_intern(world, "a");
 
-    (void)state;
     node_world_add_volume(world, "v", "csi");
     node_world_attach(world, "v", "a");
     node_world_start(world);
@@ -324,29 +309,12 @@ life_with_a_cut(gboolean polling, SimTime cut_at, SimTime back_at)
     return node_world_log(world);
 }
 
-static void
-sleeping_equals_polling_after_a_cut(void **state)
+TEST(sleeping_equals_polling_after_a_cut)
 {
-    (void)state;
     for (SimTime cut_at = 20 * SIM_SECOND; cut_at < 40 * SIM_SECOND; cut_at += SIM_SECOND)
         for (SimTime length = 20 * SIM_SECOND; length < 40 * SIM_SECOND; length += SIM_SECOND) {
             g_autofree char *asleep = life_with_a_cut(FALSE, cut_at, cut_at + length),
                             *polling = life_with_a_cut(TRUE, cut_at, cut_at + length);
             assert_string_equal(asleep, polling);
         }
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_dies_and_comes_back),
-        cmocka_unit_test(refused_but_there),
-        cmocka_unit_test(waits_for_its_node),
-        cmocka_unit_test(dies_twice),
-        cmocka_unit_test(a_failed_question_forgets_a_device),
-        cmocka_unit_test(sleeping_equals_polling_after_a_cut),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

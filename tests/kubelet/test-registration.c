@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
 #include "models/csi/modelled/modelled-test.h"
 #include "models/kubelet/plugin-manager/plugin-manager.h"
 #include "models/metrics/metrics.h"
 #include "node-world.h"
+#include "tests/lib/test.h"
 
 /* A driver's plugin comes to a node, goes, and comes again: what the registrar's socket makes the
  * kubelet do, and when. */
@@ -72,12 +67,10 @@ annotation(World *world)
 }
 
 /* REG-5, REG-12, REG-19, REG-24: gone with the next pass; topology labels stay. */
-static void
-a_socket_goes(void **state)
+TEST(a_socket_goes)
 {
     g_autoptr(World) world = world_with_driver(NULL);
 
-    (void)state;
     assert_non_null(entry_of(world));
     assert_non_null(annotation(world));
     set_registrar(world, REGISTRAR_GONE);
@@ -97,12 +90,10 @@ a_socket_goes(void **state)
 }
 
 /* REG-V1: dialled within a second; NodeGetInfo, Node, CSINode, in this order. */
-static void
-a_socket_comes(void **state)
+TEST(a_socket_comes)
 {
     g_autoptr(World) world = world_with_driver(NULL);
 
-    (void)state;
     set_registrar(world, REGISTRAR_GONE);
     node_world_run_for(world, SECONDS(2));
     g_free(node_world_take_writes(world));
@@ -118,12 +109,10 @@ a_socket_comes(void **state)
 
 /* REG-14, REG-V2: a socket made anew between two passes is unregistered in the next one, registered
  * a second later. */
-static void
-a_socket_is_made_anew(void **state)
+TEST(a_socket_is_made_anew)
 {
     g_autoptr(World) world = world_with_driver(NULL);
 
-    (void)state;
     set_registrar(world, REGISTRAR_GONE);
     node_world_run_for(world, MS(200));
     set_registrar(world, REGISTRAR_LISTENS);
@@ -140,8 +129,7 @@ a_socket_is_made_anew(void **state)
 }
 
 /* REG-23: the entry that is removed and added stands last. */
-static void
-moves_to_the_end(void **state)
+TEST(moves_to_the_end)
 {
     g_autoptr(World) world = world_with_driver(NULL);
     Object *csi_node = object_edit(world_get(world, KIND_CSI_NODE, "a"));
@@ -149,7 +137,6 @@ moves_to_the_end(void **state)
                            .node_id = world_intern(world, "a"),
                            .allocatable_count = -1};
 
-    (void)state;
     csi_node_set_driver(CSI_NODE(csi_node), other.name, &other);
     api_server_import(world->api, csi_node);
     set_registrar(world, REGISTRAR_GONE);
@@ -174,12 +161,10 @@ info_fails_once(World *world, CsiModelledOptions *options)
 
 /* REG-4, REG-16, REG-V3: the kubelet asks once; the registrar exits and is started again by the
  * pod's next sync. */
-static void
-node_info_fails_once(void **state)
+TEST(node_info_fails_once)
 {
     g_autoptr(World) world = world_with_driver(info_fails_once);
 
-    (void)state;
     set_registrar(world, REGISTRAR_GONE);
     node_world_run_for(world, SECONDS(1));
     g_free(node_world_take_writes(world));
@@ -204,15 +189,13 @@ info_always_fails(World *world, CsiModelledOptions *options)
 
 /* REG-4: exits are followed by restarts at once, then 10, 20, 40 ... 300 s later, at the next sync
  * of the pod. */
-static void
-registrars_back_off(void **state)
+TEST(registrars_back_off)
 {
     static const SimTime backoffs[] = {0,           SECONDS(10),  SECONDS(20),  SECONDS(40),
                                        SECONDS(80), SECONDS(160), SECONDS(300), SECONDS(300)};
     g_autoptr(World) world = world_with_driver(info_always_fails);
     SimTime before = 0;
 
-    (void)state;
     set_registrar(world, REGISTRAR_GONE);
     node_world_run_for(world, SECONDS(2));
     set_registrar(world, REGISTRAR_LISTENS);
@@ -235,12 +218,10 @@ registrars_back_off(void **state)
 
 /* REG-13, REG-V4: 1 s for each GetInfo, then 0.5, 1, 2, ... s, rounded up to the next pass; no call
  * reaches the driver. */
-static void
-a_registrar_hangs(void **state)
+TEST(a_registrar_hangs)
 {
     g_autoptr(World) world = world_with_driver(NULL);
 
-    (void)state;
     set_registrar(world, REGISTRAR_GONE);
     node_world_run_for(world, SECONDS(1));
     g_free(node_world_take_writes(world));
@@ -263,12 +244,10 @@ a_registrar_hangs(void **state)
 
 /* "Killed registrar (no SIGTERM): no deregistration" by itself; the new one's socket is another
  * (REG-14). */
-static void
-a_registrar_is_killed(void **state)
+TEST(a_registrar_is_killed)
 {
     g_autoptr(World) world = world_with_driver(NULL);
 
-    (void)state;
     set_registrar(world, REGISTRAR_DEAD);
     assert_non_null(entry_of(world));
     node_world_run_for(world, SECONDS(4));
@@ -280,13 +259,11 @@ a_registrar_is_killed(void **state)
 /* REG-4, REG-15: a registrar dies a second time before the kubelet calls it, so its container
  * waits. It comes back 3 s after the first try to connect, and gRPC's next try finds it: the third,
  * 4.1 to 6.2 s after the first. Without it the operation fails after 10 s. */
-static void
-a_registrar_comes_back_while_it_is_called(void **state)
+TEST(a_registrar_comes_back_while_it_is_called)
 {
     g_autoptr(World) world = world_with_driver(NULL);
     SimTime asked = 0;
 
-    (void)state;
     set_registrar(world, REGISTRAR_DEAD);
     node_world_run_for(world, SECONDS(4));
     set_registrar(world, REGISTRAR_GONE);
@@ -314,13 +291,11 @@ set_zone(Object *object, const void *value)
 
 /* REG-21, REG-V6: four tries, 10, 50 and 250 ms apart (+ 10 %), then nothing is left of the driver
  * but its labels. */
-static void
-a_zone_that_changes(void **state)
+TEST(a_zone_that_changes)
 {
     SimTime first = 0, last = 0;
     g_autoptr(World) world = world_with_driver(NULL);
 
-    (void)state;
     set_registrar(world, REGISTRAR_GONE);
     node_world_run_for(world, SECONDS(1));
     world_edit(world, KIND_NODE, "a", set_zone, world_intern(world, "elsewhere"));
@@ -339,13 +314,11 @@ a_zone_that_changes(void **state)
 }
 
 /* REG-23, REG-V7. The answer is an int: beyond that a driver cannot tell. */
-static void
-limits(void **state)
+TEST(limits)
 {
     static const int told[] = {0, 25, INT32_MAX};
     static const int count[] = {-1, 25, INT32_MAX};
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(told); i++) {
         g_autoptr(World) world = world_with_driver(NULL);
         set_registrar(world, REGISTRAR_GONE);
@@ -358,12 +331,10 @@ limits(void **state)
 }
 
 /* REG-26: nobody makes a CSINode again that was deleted by hand, before the next registration. */
-static void
-a_csi_node_is_deleted(void **state)
+TEST(a_csi_node_is_deleted)
 {
     g_autoptr(World) world = world_with_driver(NULL);
 
-    (void)state;
     world_delete(world, KIND_CSI_NODE, "a");
     node_world_run_for(world, SIM_HOUR);
     assert_null(world_get(world, KIND_CSI_NODE, "a"));
@@ -381,12 +352,10 @@ a_csi_node_is_deleted(void **state)
 
 /* REG-34: a driver that is away alone is not registered anew; its calls fail, and the mount is
  * tried again. */
-static void
-a_driver_restarts_alone(void **state)
+TEST(a_driver_restarts_alone)
 {
     g_autoptr(World) world = world_with_driver(NULL);
 
-    (void)state;
     node_world_add_volume(world, "v", "csi");
     node_world_attach(world, "v", "a");
     csi_modelled_driver_set_away(world->driver, world_intern(world, "a"), TRUE);
@@ -402,12 +371,10 @@ a_driver_restarts_alone(void **state)
 
 /* REG-28, KVM-15: without its driver a pod waits; it is mounted by the back-off after the driver
  * has come. */
-static void
-a_pod_waits_for_its_driver(void **state)
+TEST(a_pod_waits_for_its_driver)
 {
     g_autoptr(World) world = world_with_driver(NULL);
 
-    (void)state;
     set_registrar(world, REGISTRAR_GONE);
     node_world_run_for(world, SECONDS(2));
     node_world_add_volume(world, "v", "csi");
@@ -424,13 +391,11 @@ a_pod_waits_for_its_driver(void **state)
 
 /* REG-29: the sockets of a node are walked at once as its kubelet starts; one that has gone
  * meanwhile is not there. */
-static void
-the_kubelet_restarts(void **state)
+TEST(the_kubelet_restarts)
 {
     SimTime asked = 0;
     g_autoptr(World) world = world_with_driver(NULL);
 
-    (void)state;
     assert_true(cluster_crash(world->cluster, "kubelet", "a"));
     node_world_run_for(world, SECONDS(1));
     SimTime from = sim_now(world->sim);
@@ -450,12 +415,10 @@ the_kubelet_restarts(void **state)
 
 /* The dead socket of the life before is found first; the registrar is started with its pod
  * (KVM-68). */
-static void
-the_machine_restarts(void **state)
+TEST(the_machine_restarts)
 {
     g_autoptr(World) world = world_with_driver(NULL);
 
-    (void)state;
     assert_true(cluster_power_off(world->cluster, "a"));
     node_world_run_for(world, SECONDS(10));
     assert_true(cluster_power_on(world->cluster, "a"));
@@ -478,8 +441,7 @@ registration_no_options(void *data, const ProcessClass *class)
 
 /* REG-31 to REG-33: five probes of 3 s, 10 s apart, then the container is killed: what it was at
  * ends. Its registrar does not mind. */
-static void
-a_driver_that_hangs_is_restarted(void **state)
+TEST(a_driver_that_hangs_is_restarted)
 {
     SidecarWorldOptions options = {.seed = 7};
     World *world = world_new(&options);
@@ -487,7 +449,6 @@ a_driver_that_hangs_is_restarted(void **state)
     CsiModelledOptions other_options;
     unsigned number;
 
-    (void)state;
     csi_modelled_options_init(&other_options);
     other_options.name = "other.test";
     CsiModelledDriver *other =
@@ -580,6 +541,7 @@ limit_is_read_anew(void **state)
     node_world_run_for(world, SECONDS(130));
     node_world_assert_writes(world, "");
 }
+TEST_ROWS(limit_cases, limit_is_read_anew);
 
 /* ---- Sleeping or polling, the same happens ---- */
 
@@ -608,10 +570,8 @@ registration_life(gboolean polling, uint64_t seed)
     return node_world_log(world);
 }
 
-static void
-registration_sleeping_equals_polling(void **state)
+TEST(registration_sleeping_equals_polling)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 5; seed++) {
         g_autofree char *asleep = registration_life(FALSE, seed),
                         *polling = registration_life(TRUE, seed);
@@ -620,12 +580,10 @@ registration_sleeping_equals_polling(void **state)
 }
 
 /* Registered: the plugin manager, which looks each second, sleeps. */
-static void
-nothing_is_looked_at_for_nothing(void **state)
+TEST(nothing_is_looked_at_for_nothing)
 {
     g_autoptr(World) world = world_with_driver(NULL);
 
-    (void)state;
     node_world_run_for(world, SECONDS(60));
     uint64_t fired = sim_events_fired(world->sim);
     node_world_run_for(world, SECONDS(3600));
@@ -653,12 +611,10 @@ count_plugins(World *world)
 }
 
 /* MET-98: a registrar's socket counts as desired, and as actual once its plugin is registered. */
-static void
-plugins_are_counted(void **state)
+TEST(plugins_are_counted)
 {
     g_autoptr(World) world = world_new(&(SidecarWorldOptions){.seed = 7, .measured = TRUE});
 
-    (void)state;
     node_world_start(world);
     node_world_run_until(world, SECONDS(2));
     set_registrar(world, REGISTRAR_LISTENS);
@@ -669,38 +625,4 @@ plugins_are_counted(void **state)
     node_world_run_for(world, SECONDS(5));
     g_autofree char *gone = count_plugins(world);
     assert_string_equal(gone, "");
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_looked_at_for_nothing),
-        cmocka_unit_test(plugins_are_counted),
-        cmocka_unit_test(a_socket_goes),
-        cmocka_unit_test(a_socket_comes),
-        cmocka_unit_test(a_socket_is_made_anew),
-        cmocka_unit_test(moves_to_the_end),
-        cmocka_unit_test(node_info_fails_once),
-        cmocka_unit_test(registrars_back_off),
-        cmocka_unit_test(a_registrar_hangs),
-        cmocka_unit_test(a_registrar_is_killed),
-        cmocka_unit_test(a_registrar_comes_back_while_it_is_called),
-        cmocka_unit_test(a_zone_that_changes),
-        cmocka_unit_test(limits),
-        cmocka_unit_test(a_csi_node_is_deleted),
-        cmocka_unit_test(a_driver_restarts_alone),
-        cmocka_unit_test(a_pod_waits_for_its_driver),
-        cmocka_unit_test(the_kubelet_restarts),
-        cmocka_unit_test(the_machine_restarts),
-        cmocka_unit_test(a_driver_that_hangs_is_restarted),
-#define LIMIT_CASE(i) {limit_cases[i].name, limit_is_read_anew, NULL, NULL, (void *)&limit_cases[i]}
-        LIMIT_CASE(0),
-        LIMIT_CASE(1),
-        LIMIT_CASE(2),
-        LIMIT_CASE(3),
-        cmocka_unit_test(registration_sleeping_equals_polling),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
 #include "models/kubelet/plugin-manager/plugin-manager.h"
 #include "node-world.h"
+#include "tests/lib/test.h"
 
 /* A second driver, which registers before the start or later, on some nodes or all, and takes a
  * taint away. */
@@ -73,13 +68,11 @@ assert_registered(World *world, const char *driver)
                         "{\"other.test\":\"id-1\"}");
 }
 
-static void
-registered_from_the_start(void **state)
+TEST(registered_from_the_start)
 {
     World *world = world_new(&(SidecarWorldOptions){.seed = 7});
     CsiModelledDriver *other = add_driver(world, "other.test", NULL, -1);
 
-    (void)state;
     node_world_start(world);
     assert_registered(world, "other.test"); /* before anything happens */
     node_world_run_for(world, SIM_SECOND);
@@ -90,13 +83,11 @@ registered_from_the_start(void **state)
 }
 
 /* REG-V1 */
-static void
-registers_later(void **state)
+TEST(registers_later)
 {
     World *world = world_new(&(SidecarWorldOptions){.seed = 7});
     CsiModelledDriver *other = add_driver(world, "other.test", NULL, 2 * SIM_SECOND);
 
-    (void)state;
     node_world_start(world);
     node_world_run_until(world, SIM_SECOND);
     node_world_assert_writes(world, "");
@@ -180,17 +171,16 @@ driver_takes_its_taint_away(void **state)
     csi_driver_free(csi_modelled_driver_base(other));
     world_free(world);
 }
+TEST_ROWS(taint_cases, driver_takes_its_taint_away);
 
 /* REG-28: the words for a pod on a node without the driver's plugin. */
-static void
-no_plugin_on_the_node(void **state)
+TEST(no_plugin_on_the_node)
 {
     World *world = world_new(&(SidecarWorldOptions){.seed = 7});
     StringPair pair = {world_intern(world, WORLD_ZONE), world_intern(world, "b")};
     StringMap *selector = string_map_new(&pair, 1);
     CsiModelledDriver *other = add_driver(world, "other.test", selector, -1);
 
-    (void)state;
     node_world_add_foreign_volume(world, "v", "other.test");
     node_world_attach(world, "v", "a");
     node_world_start(world);
@@ -208,8 +198,7 @@ no_plugin_on_the_node(void **state)
 }
 
 /* Nodes without the label have no such plugin. */
-static void
-on_some_nodes_only(void **state)
+TEST(on_some_nodes_only)
 {
     World *world = world_new(&(SidecarWorldOptions){.seed = 7});
     StringPair pair = {world_intern(world, WORLD_ZONE), world_intern(world, "b")};
@@ -217,7 +206,6 @@ on_some_nodes_only(void **state)
     CsiModelledDriver *other = add_driver(world, "other.test", selector, -1);
     const char *name = world_intern(world, "other.test");
 
-    (void)state;
     node_world_start(world);
     node_world_start_node(world, "b");
     assert_null(csi_node_find_driver((const CsiNode *)world_get(world, KIND_CSI_NODE, "a"), name));
@@ -227,23 +215,4 @@ on_some_nodes_only(void **state)
     csi_driver_free(csi_modelled_driver_base(other));
     string_map_unref(selector);
     world_free(world);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(registered_from_the_start),
-        cmocka_unit_test(registers_later),
-#define TAINT_CASE(i)                                                                              \
-    {taint_cases[i].name, driver_takes_its_taint_away, NULL, NULL, (void *)&taint_cases[i]}
-        TAINT_CASE(0),
-        TAINT_CASE(1),
-        TAINT_CASE(2),
-        TAINT_CASE(3),
-        cmocka_unit_test(no_plugin_on_the_node),
-        cmocka_unit_test(on_some_nodes_only),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

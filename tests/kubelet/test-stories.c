@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
 #include "models/csi/modelled/modelled-test.h"
 #include "stories.h"
+#include "tests/lib/test.h"
 
 /* Stories of Kubernetes' own tests of mounts, the wait for volumes and the populator: see
  * stories.h. */
@@ -118,16 +113,15 @@ error_story_holds(void **state)
     story_assert_calls(world, "NodeUnstageVolume", story->n_unstaged);
     story_assert_calls(world, "NodeUnpublishVolume", story->n_unpublished);
 }
+TEST_ROWS(error_stories, error_story_holds);
 
 /* ---- The wait for volumes ---- */
 
-static void
-mounted_and_in_use(void **state)
+TEST_CALLED("kvm-KubeletManager-01", mounted_and_in_use)
 {
     g_autoptr(World) world = story_world_with_pod(NULL, NULL);
     unsigned n = 0;
 
-    (void)state;
     for (const PodMount *mount = story_volume(world)->mounts; mount != NULL; mount = mount->next)
         n += mount->state == MOUNT_DONE;
     assert_int_equal(n, 1);
@@ -171,13 +165,12 @@ group_story_holds(void **state)
     assert_true(pod_is_ready(node_world_pod(world, "p")));
     assert_int_equal(n_published, 1);
 }
+TEST_ROWS(group_stories, group_story_holds);
 
-static void
-wait_for_unmount_succeeds(void **state)
+TEST_CALLED("kvm-KubeletManager-08", wait_for_unmount_succeeds)
 {
     g_autoptr(World) world = story_world_with_pod(NULL, NULL);
 
-    (void)state;
     node_world_delete_pod(world, "p", FALSE);
     node_world_run_for(world, SECONDS(5));
     assert_null(node_world_pod(world, "p"));
@@ -187,12 +180,10 @@ wait_for_unmount_succeeds(void **state)
 /* KVM-3, KVM-49: after 2 min 3 s the wait is over, the pod still there, and 10 to 15 s later the
  * next wait begins. A single call would be over sooner (KVM-5): the unmount waits for a remount
  * that hangs. */
-static void
-wait_for_unmount_times_out(void **state)
+TEST_CALLED("kvm-KubeletManager-09", wait_for_unmount_times_out)
 {
     g_autoptr(World) world = story_world(NULL, NULL);
 
-    (void)state;
     node_world_add_driver(world, TRUE, TRUE);
     story_add_volume(world, FALSE);
     node_world_start(world);
@@ -234,14 +225,12 @@ unattached(World *world, CsiModelledOptions *options)
 
 /* RACE-11, KVM-V8: while it is not bound each wait fails; the one that begins after that takes less
  * than a second. */
-static void
-bound_while_the_pod_waits(void **state)
+TEST_CALLED("kvm-KubeletManager-10", bound_while_the_pod_waits)
 {
     SidecarWorldOptions options = {.seed = 7, .driver = unattached};
     g_autoptr(World) world = world_new(&options);
     SimTime published = 0;
 
-    (void)state;
     node_world_add_driver(world, FALSE, FALSE);
     node_world_add_unbound(world, "v");
     node_world_start(world);
@@ -263,15 +252,13 @@ bound_while_the_pod_waits(void **state)
 
 /* KVM-19: unattached are the attachable ones without an attachment, unprocessed those that desired
  * state does not have. */
-static void
-a_wait_sorts_what_is_missing(void **state)
+TEST_CALLED("kvm-KubeletManager-11", a_wait_sorts_what_is_missing)
 {
     static const CsiModelledError error = {
         .method = CSI_NODE_STAGE_VOLUME, .code = CSI_INTERNAL, .probability = 1};
     SidecarWorldOptions options = {.seed = 7};
     g_autoptr(World) world = world_new(&options);
 
-    (void)state;
     node_world_add_volume(world, "vol1", "csi");
     node_world_attach(world, "vol1", "a");
     node_world_add_volume(world, "vol2", "csi");
@@ -310,12 +297,10 @@ is_desired_within(World *world, SimTime time)
 }
 
 /* KVM-23: before the first complete pass all count that may still have containers. */
-static void
-first_pass_skips_what_is_removed(void **state)
+TEST_CALLED("kvm-KubeletPopulator-01", first_pass_skips_what_is_removed)
 {
     g_autoptr(World) world = story_world_with_pod(NULL, NULL);
 
-    (void)state;
     assert_true(cluster_crash(world->cluster, "kubelet", "a"));
     node_world_set_failed(world, "p");
     node_world_delete_pod(world, "p", FALSE);
@@ -324,12 +309,10 @@ first_pass_skips_what_is_removed(void **state)
     story_assert_calls(world, "NodeUnstageVolume", 1);
 }
 
-static void
-first_pass_takes_what_terminates(void **state)
+TEST_CALLED("kvm-KubeletPopulator-02", first_pass_takes_what_terminates)
 {
     g_autoptr(World) world = story_world_with_pod("containerStop", "5s");
 
-    (void)state;
     assert_true(cluster_crash(world->cluster, "kubelet", "a"));
     node_world_delete_pod(world, "p", FALSE);
     assert_true(cluster_restart(world->cluster, "kubelet", "a"));
@@ -338,24 +321,20 @@ first_pass_takes_what_terminates(void **state)
     assert_null(node_world_pod(world, "p"));
 }
 
-static void
-later_passes_skip_what_terminates(void **state)
+TEST_CALLED("kvm-KubeletPopulator-04", later_passes_skip_what_terminates)
 {
     g_autoptr(World) world = story_world_with_volume(NULL, NULL);
 
-    (void)state;
     node_world_add_pod(world, "p", "a", "v");
     node_world_delete_pod(world, "p", FALSE);
     assert_false(is_desired_within(world, SECONDS(30)));
     story_assert_calls(world, "GET PersistentVolumeClaim", 0);
 }
 
-static void
-later_passes_take_what_runs(void **state)
+TEST_CALLED("kvm-KubeletPopulator-06", later_passes_take_what_runs)
 {
     g_autoptr(World) world = story_world_with_volume(NULL, NULL);
 
-    (void)state;
     node_world_add_pod(world, "p", "a", "v");
     assert_true(is_desired_within(world, SIM_SECOND));
 }
@@ -376,12 +355,10 @@ lose_volume(World *world)
 }
 
 /* KVM-23: read once for each sync, not in each pass; what is desired stays so. */
-static void
-an_error_is_met_once_a_sync(void **state)
+TEST_CALLED("kvm-KubeletPopulator-07", an_error_is_met_once_a_sync)
 {
     g_autoptr(World) world = story_world_with_pod(NULL, NULL);
 
-    (void)state;
     lose_volume(world);
     g_free(world_take_log(world));
     story_change_pod(world, "changed");
@@ -397,12 +374,10 @@ an_error_is_met_once_a_sync(void **state)
     story_assert_calls(world, "NodeUnpublishVolume", 0);
 }
 
-static void
-what_cannot_be_read_is_not_desired(void **state)
+TEST_CALLED("kvm-KubeletPopulator-08", what_cannot_be_read_is_not_desired)
 {
     g_autoptr(World) world = story_world(NULL, NULL);
 
-    (void)state;
     node_world_add_unbound(world, "v");
     node_world_bind(world, "v");
     const Object *kept = object_ref(world_get(world, KIND_VOLUME, "v"));
@@ -421,12 +396,10 @@ what_cannot_be_read_is_not_desired(void **state)
 }
 
 /* KVM-27: desired as long as containers run, whatever the API says of the pod. */
-static void
-desired_until_the_runtime_is_removed(void **state)
+TEST_CALLED("kvm-KubeletPopulator-09", desired_until_the_runtime_is_removed)
 {
     g_autoptr(World) world = story_world_with_pod("containerStop", "5s");
 
-    (void)state;
     node_world_delete_pod(world, "p", TRUE);
     node_world_run_for(world, SECONDS(4));
     assert_null(node_world_pod(world, "p"));
@@ -438,12 +411,10 @@ desired_until_the_runtime_is_removed(void **state)
     assert_int_equal(node_world_kubelet(world)->volume_manager->unprocessed->len, 0);
 }
 
-static void
-desired_while_a_failed_pod_is_listed(void **state)
+TEST_CALLED("kvm-KubeletPopulator-10", desired_while_a_failed_pod_is_listed)
 {
     g_autoptr(World) world = story_world_with_pod("containerStop", "5s");
 
-    (void)state;
     node_world_set_failed(world, "p");
     node_world_run_for(world, SECONDS(4));
     assert_true(is_desired(world));
@@ -453,12 +424,10 @@ desired_while_a_failed_pod_is_listed(void **state)
 }
 
 /* KVM-27: found by the next pass; then it is in use no longer. */
-static void
-driver_becomes_unattachable(void **state)
+TEST_CALLED("kvm-KubeletPopulator-12", driver_becomes_unattachable)
 {
     g_autoptr(World) world = story_world(NULL, NULL);
 
-    (void)state;
     node_world_add_driver(world, TRUE, FALSE);
     story_add_volume(world, FALSE);
     node_world_start(world);
@@ -534,40 +503,4 @@ size_story_holds(void **state)
     assert_int_equal(world_count(world, "NodeExpandVolume OUT_OF_RANGE", NULL, NULL) > 0,
                      story->grows); /* the device has not grown here */
 }
-
-/* ---- All ---- */
-
-static const struct {
-    const char *id;
-    void (*tell)(void **state);
-} stories[] = {
-    {"kvm-KubeletManager-01",   mounted_and_in_use                  },
-    {"kvm-KubeletManager-08",   wait_for_unmount_succeeds           },
-    {"kvm-KubeletManager-09",   wait_for_unmount_times_out          },
-    {"kvm-KubeletManager-10",   bound_while_the_pod_waits           },
-    {"kvm-KubeletManager-11",   a_wait_sorts_what_is_missing        },
-    {"kvm-KubeletPopulator-01", first_pass_skips_what_is_removed    },
-    {"kvm-KubeletPopulator-02", first_pass_takes_what_terminates    },
-    {"kvm-KubeletPopulator-04", later_passes_skip_what_terminates   },
-    {"kvm-KubeletPopulator-06", later_passes_take_what_runs         },
-    {"kvm-KubeletPopulator-07", an_error_is_met_once_a_sync         },
-    {"kvm-KubeletPopulator-08", what_cannot_be_read_is_not_desired  },
-    {"kvm-KubeletPopulator-09", desired_until_the_runtime_is_removed},
-    {"kvm-KubeletPopulator-10", desired_while_a_failed_pod_is_listed},
-    {"kvm-KubeletPopulator-12", driver_becomes_unattachable         },
-};
-
-int
-main(void)
-{
-    struct CMUnitTest tests[G_N_ELEMENTS(stories) + G_N_ELEMENTS(error_stories) +
-                            G_N_ELEMENTS(group_stories) + G_N_ELEMENTS(size_stories)];
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(stories); i++)
-        tests[n++] = (struct CMUnitTest){.name = stories[i].id, .test_func = stories[i].tell};
-    n += STORY_ADD_TABLE(tests + n, error_story_holds, error_stories);
-    n += STORY_ADD_TABLE(tests + n, group_story_holds, group_stories);
-    n += STORY_ADD_TABLE(tests + n, size_story_holds, size_stories);
-    return _cmocka_run_group_tests("stories of the volume manager", tests, n, NULL, NULL);
-}
+TEST_ROWS(size_stories, size_story_holds);

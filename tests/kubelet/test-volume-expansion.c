@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "models/kubelet/volume-manager/operation-executor.h"
 #include "models/volume/resize-status.h"
 #include "tests/kubelet/node-world.h"
+#include "tests/lib/test.h"
 
 #define GI(n) ((int64_t)(n) << 30)
 #define SECONDS(n) ((n)*SIM_SECOND)
@@ -152,14 +147,12 @@ in_use(World *world, CsiModelledOptions *options)
 }
 
 /* RSZ-50, RSZ-54, KVM-53: found by the pod's next sync, 60 to 90 s after the last. */
-static void
-grows_in_use(void **state)
+TEST(grows_in_use)
 {
     SidecarWorldOptions options = {.seed = 1, .driver = unattached};
     g_autoptr(World) world = world_with_volume(&options);
     SimTime first;
 
-    (void)state;
     start_pod(world, SECONDS(200));
     volume_expansion_grow(world, GI(2), "NodeResizePending");
     node_world_run_until(world, SECONDS(400));
@@ -177,10 +170,8 @@ grows_in_use(void **state)
 }
 
 /* The syncs that are left out would have come at the same instants. */
-static void
-grows_at_any_time(void **state)
+TEST(grows_at_any_time)
 {
-    (void)state;
     for (unsigned i = 0; i < 20; i++) {
         SidecarWorldOptions options = {.seed = i, .driver = unattached};
         g_autoptr(World) world = world_with_volume(&options);
@@ -194,13 +185,11 @@ grows_at_any_time(void **state)
 }
 
 /* RSZ-52 */
-static void
-grows_at_mount(void **state)
+TEST(grows_at_mount)
 {
     SidecarWorldOptions options = {.seed = 1, .driver = unattached};
     g_autoptr(World) world = world_with_volume(&options);
 
-    (void)state;
     volume_expansion_grow(world, GI(2), "NodeResizePending");
     node_world_add_pod(world, "app", "a", "one");
     node_world_run_until(world, SECONDS(20));
@@ -210,13 +199,11 @@ grows_at_mount(void **state)
 }
 
 /* RSZ-52: the pod waits for it. */
-static void
-mount_is_tried_again(void **state)
+TEST(mount_is_tried_again)
 {
     SidecarWorldOptions options = {.seed = 1, .driver = internal};
     g_autoptr(World) world = world_with_volume(&options);
 
-    (void)state;
     volume_expansion_grow(world, GI(2), "NodeResizePending");
     node_world_add_pod(world, "app", "a", "one");
     node_world_run_until(world, SECONDS(30));
@@ -229,14 +216,12 @@ mount_is_tried_again(void **state)
 }
 
 /* RSZ-54.5: a condition, and again after 500 ms. */
-static void
-fails_in_use(void **state)
+TEST(fails_in_use)
 {
     SidecarWorldOptions options = {.seed = 1, .driver = internal};
     g_autoptr(World) world = world_with_volume(&options);
     SimTime first, again;
 
-    (void)state;
     start_pod(world, SECONDS(100));
     volume_expansion_grow(world, GI(2), "NodeResizePending");
     node_world_run_until(world, SECONDS(300));
@@ -251,13 +236,11 @@ fails_in_use(void **state)
 
 /* RSZ-54.5, RSZ-55, RSZ-54.1: the resizer has the next word. Until then the claim is read at each
  * pass, and nothing else is done. */
-static void
-infeasible_in_use(void **state)
+TEST(infeasible_in_use)
 {
     SidecarWorldOptions options = {.seed = 1, .driver = out_of_range};
     g_autoptr(World) world = world_with_volume(&options);
 
-    (void)state;
     start_pod(world, SECONDS(100));
     volume_expansion_grow(world, GI(2), "NodeResizePending");
     node_world_run_until(world, SECONDS(300));
@@ -277,13 +260,11 @@ internal_for_ever(World *world, CsiModelledOptions *options)
 
 /* RSZ-54.5: a final error that comes again is infeasible only once the claim asks for another size.
  */
-static void
-another_size_since(void **state)
+TEST(another_size_since)
 {
     SidecarWorldOptions options = {.seed = 1, .driver = internal_for_ever};
     g_autoptr(World) world = world_with_volume(&options);
 
-    (void)state;
     start_pod(world, SECONDS(100));
     volume_expansion_grow(world, GI(2), "NodeResizePending");
     node_world_run_until(world, SECONDS(300));
@@ -297,13 +278,11 @@ another_size_since(void **state)
 }
 
 /* KVM-56 */
-static void
-only_offline(void **state)
+TEST(only_offline)
 {
     SidecarWorldOptions options = {.seed = 1, .driver = in_use};
     g_autoptr(World) world = world_with_volume(&options);
 
-    (void)state;
     start_pod(world, SECONDS(100));
     volume_expansion_grow(world, GI(2), "NodeResizePending");
     node_world_run_until(world, SECONDS(600));
@@ -312,13 +291,11 @@ only_offline(void **state)
 }
 
 /* RSZ-56: nobody tells the claim anything. */
-static void
-older_path(void **state)
+TEST(older_path)
 {
     SidecarWorldOptions options = {.seed = 1, .driver = unattached};
     g_autoptr(World) world = world_with_volume(&options);
 
-    (void)state;
     start_pod(world, SECONDS(100));
     volume_expansion_grow(world, GI(2), NULL);
     node_world_run_until(world, SECONDS(300));
@@ -334,30 +311,14 @@ cannot_expand(World *world, CsiModelledOptions *options)
 }
 
 /* KVM-55 */
-static void
-driver_without_node_expansion(void **state)
+TEST(driver_without_node_expansion)
 {
     SidecarWorldOptions options = {.seed = 1, .driver = cannot_expand};
     g_autoptr(World) world = world_with_volume(&options);
 
-    (void)state;
     start_pod(world, SECONDS(100));
     volume_expansion_grow(world, GI(2), "NodeResizePending");
     node_world_run_until(world, SECONDS(300));
     assert_int_equal(world_count(world, "NodeExpandVolume", NULL, NULL), 0);
     assert_claim(world, "", GI(2), NULL);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(grows_in_use),       cmocka_unit_test(grows_at_any_time),
-        cmocka_unit_test(grows_at_mount),     cmocka_unit_test(mount_is_tried_again),
-        cmocka_unit_test(fails_in_use),       cmocka_unit_test(infeasible_in_use),
-        cmocka_unit_test(another_size_since), cmocka_unit_test(only_offline),
-        cmocka_unit_test(older_path),         cmocka_unit_test(driver_without_node_expansion),
-    };
-
-    return cmocka_run_group_tests_name("volume-expansion", tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
 #include "models/kubelet/pod-workers/pod-worker.h"
 #include "node-world.h"
+#include "tests/lib/test.h"
 
 /* The kubelet asks drivers how full volumes are: when, and about which volumes. */
 
@@ -83,8 +78,7 @@ cannot_tell(World *world, CsiModelledOptions *options)
 
 /* KVM-9, CSP-20: without a period the driver is asked nothing once the pod runs; without the
  * capability it is asked for capabilities alone. */
-static void
-nobody_asks(void **state)
+TEST(nobody_asks)
 {
     static const struct {
         const char *period;
@@ -95,7 +89,6 @@ nobody_asks(void **state)
         {"1m", cannot_tell, 60, 120},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         SidecarWorldOptions options = {.seed = 7,
                                        .driver = rows[i].driver,
@@ -130,8 +123,7 @@ never_answers(World *world, CsiModelledOptions *options)
 
 /* KVM-9, CSP-19: one to two periods from the end of a question to the next one, each time another;
  * a driver that does not answer is given up after 2 minutes. */
-static void
-one_to_two_periods(void **state)
+TEST(one_to_two_periods)
 {
     static const struct {
         void (*driver)(World *world, CsiModelledOptions *options);
@@ -143,7 +135,6 @@ one_to_two_periods(void **state)
         {never_answers,     SECONDS(120), TRUE },
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         SidecarWorldOptions options = {
             .seed = 7, .driver = rows[i].driver, .flag = "volumeStatsAggPeriod", .value = "60s"};
@@ -168,8 +159,7 @@ one_to_two_periods(void **state)
 }
 
 /* KVM-9: the first question comes at the analyzer's next pass, in a node without pods too. */
-static void
-the_analyzer_finds_new_pods(void **state)
+TEST(the_analyzer_finds_new_pods)
 {
     SidecarWorldOptions options = {.seed = 7, .flag = "volumeStatsAggPeriod", .value = "20m"};
     Questions questions;
@@ -178,7 +168,6 @@ the_analyzer_finds_new_pods(void **state)
     SimTime step = 20 * SECONDS(60) + process_timing(kubelet->base.process)->loop_pass;
     SimTime phase = kubelet_draw_phase(kubelet, LOOP_VOLUME_STATS, step);
 
-    (void)state;
     node_world_run_until(world, phase + step + SECONDS(10)); /* it sleeps all the while */
     node_world_add_pod(world, "p", "a", "v");
     node_world_run_until(world, phase + 2 * step + SECONDS(1));
@@ -189,15 +178,13 @@ the_analyzer_finds_new_pods(void **state)
 
 /* KVM-72: file systems by their target path, devices by the pod's link; other plugins have no
  * driver. */
-static void
-volumes_that_are_asked_about(void **state)
+TEST(volumes_that_are_asked_about)
 {
     SidecarWorldOptions options = {.seed = 7, .flag = "volumeStatsAggPeriod", .value = "1m"};
     Questions questions;
     g_autoptr(World) world = volume_stats_new_world(&options, &questions);
     char uid[OBJECT_UID_BUFFER];
 
-    (void)state;
     node_world_add_block_volume(world, "b");
     node_world_attach(world, "b", "a");
     node_world_add_other_volume(world, "l", "local", FALSE);
@@ -221,15 +208,13 @@ volumes_that_are_asked_about(void **state)
 }
 
 /* A pod that goes, even with a question under way, is not asked about again. */
-static void
-a_pod_goes(void **state)
+TEST(a_pod_goes)
 {
     SidecarWorldOptions options = {
         .seed = 7, .driver = takes_ten_seconds, .flag = "volumeStatsAggPeriod", .value = "1m"};
     Questions questions;
     g_autoptr(World) world = volume_stats_new_world(&options, &questions);
 
-    (void)state;
     node_world_add_pod(world, "p", "a", "v");
     while (questions.n_begun < 3)
         node_world_run_for(world, SIM_SECOND);
@@ -245,15 +230,13 @@ a_pod_goes(void **state)
 
 /* A kubelet that dies takes its questions with it, even one under way. The next one asks from its
  * own start on: its first pass, at once, knows no pod yet. */
-static void
-a_kubelet_dies(void **state)
+TEST(a_kubelet_dies)
 {
     SidecarWorldOptions options = {
         .seed = 7, .driver = takes_ten_seconds, .flag = "volumeStatsAggPeriod", .value = "1m"};
     Questions questions;
     g_autoptr(World) world = volume_stats_new_world(&options, &questions);
 
-    (void)state;
     node_world_add_pod(world, "p", "a", "v");
     while (questions.n_begun < 2)
         node_world_run_for(world, SIM_SECOND);
@@ -292,10 +275,8 @@ volume_stats_life(gboolean polling, uint64_t seed)
     return node_world_log(world);
 }
 
-static void
-volume_stats_sleeping_equals_polling(void **state)
+TEST(volume_stats_sleeping_equals_polling)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 5; seed++) {
         g_autofree char *asleep = volume_stats_life(FALSE, seed),
                         *polling = volume_stats_life(TRUE, seed);
@@ -312,8 +293,7 @@ tells_condition(World *world, CsiModelledOptions *options)
 
 /* CSP-30, KVM-98: the condition counts with the gate alone, and if the driver has the capability;
  * the gate costs a question for capabilities each time. */
-static void
-abnormal_volumes(void **state)
+TEST(abnormal_volumes)
 {
     static const struct {
         const char *gate;
@@ -327,7 +307,6 @@ abnormal_volumes(void **state)
         {"CSIVolumeHealth", tells_condition, TRUE,  TRUE,  2},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         SidecarWorldOptions options = {.seed = 7,
                                        .driver = rows[i].driver,
@@ -350,21 +329,4 @@ abnormal_volumes(void **state)
                          rows[i].questions * (questions.started->len - n_before));
         questions_clear(&questions);
     }
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nobody_asks),
-        cmocka_unit_test(one_to_two_periods),
-        cmocka_unit_test(the_analyzer_finds_new_pods),
-        cmocka_unit_test(volumes_that_are_asked_about),
-        cmocka_unit_test(a_pod_goes),
-        cmocka_unit_test(a_kubelet_dies),
-        cmocka_unit_test(volume_stats_sleeping_equals_polling),
-        cmocka_unit_test(abnormal_volumes),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

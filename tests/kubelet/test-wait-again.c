@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/kubelet/node-world.h"
+#include "tests/lib/test.h"
 
 /* A pod waits for its volume to be attached, sync after sync, and each reads its claim and its
  * volume. With sleeping loops a sync waits again with the plan of the last one (wait-again.c), and
@@ -154,10 +149,8 @@ wait_again_life(unsigned i,
     return g_strconcat(log, events, NULL);
 }
 
-static void
-again_equals_anew(void **state)
+TEST(again_equals_anew)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         for (uint64_t seed = 1; seed <= 3; seed++) {
             gboolean runs, runs_polling;
@@ -186,25 +179,12 @@ assert_same_life(unsigned i, SimTime change_at, SimTime attach_at)
 
 /* The first wait ends after 123 s, and its back-off 10 to 16 s later. Some volumes are mounted
  * between the last look of the wait and its end. */
-static void
-at_every_instant(void **state)
+TEST(at_every_instant)
 {
-    (void)state;
     for (SimTime at = 120 * SIM_SECOND; at < 124 * SIM_SECOND; at += 50 * SIM_MS)
         assert_same_life(0, at, at);
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         for (SimTime at = 121 * SIM_SECOND; at < 143 * SIM_SECOND; at += 1100 * SIM_MS)
             assert_same_life(i, at, at + 6 * SIM_SECOND);
     }
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(again_equals_anew),
-        cmocka_unit_test(at_every_instant),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-/* cmocka wants those. */
-#include <cmocka.h>
 
 #include "storage-world.h"
+#include "tests/lib/test.h"
 
 /* What happens in a cluster, and all that a controller then sends and tells. */
 typedef struct {

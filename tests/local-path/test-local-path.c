@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/local-path/local-path.h"
-#include "tests/sim/test-list.h"
+#include "tests/lib/test.h"
 
 #include "models/apiserver/apiserver-test.h"
 #include "tests/sidecar/world-asserts.h"
@@ -73,12 +73,10 @@ set_released(Object *object, const void *arg)
     return TRUE;
 }
 
-static void
-a_volume_comes_and_goes(void **state)
+TEST(a_volume_comes_and_goes)
 {
     g_autoptr(World) world = local_path_new_world(BINDING_WAIT_FOR_FIRST_CONSUMER);
 
-    (void)state;
     world_create(world, &world_claim(world, "data", "class", "b")->meta);
     const char *name = local_path_volume_name(world);
     world_run(world, 1500 * SIM_MS);
@@ -113,13 +111,11 @@ refuse_a_volume(void *data, const ApiRequest *request, GString *message)
 }
 
 /* LOC-37: 15 s after the volume was refused all is done again. */
-static void
-a_volume_is_refused(void **state)
+TEST(a_volume_is_refused)
 {
     g_autoptr(World) world = local_path_new_world(BINDING_WAIT_FOR_FIRST_CONSUMER);
     unsigned n_refusals = 1;
 
-    (void)state;
     api_server_set_fault(world->api, refuse_a_volume, &n_refusals);
     world_create(world, &world_claim(world, "data", "class", "b")->meta);
     const char *name = local_path_volume_name(world);
@@ -134,12 +130,10 @@ a_volume_is_refused(void **state)
 }
 
 /* LOC-35: nobody cleans a node that is gone. */
-static void
-a_node_is_gone(void **state)
+TEST(a_node_is_gone)
 {
     g_autoptr(World) world = local_path_new_world(BINDING_WAIT_FOR_FIRST_CONSUMER);
 
-    (void)state;
     world_create(world, &world_claim(world, "data", "class", "b")->meta);
     const char *name = local_path_volume_name(world);
     world_run(world, SIM_SECOND / 2);
@@ -154,12 +148,10 @@ a_node_is_gone(void **state)
 
 /* ---- LOC-33, LOC-37: a node that does not answer ---- */
 
-static void
-a_dead_node_is_waited_for(void **state)
+TEST(a_dead_node_is_waited_for)
 {
     g_autoptr(World) world = local_path_new_world(BINDING_WAIT_FOR_FIRST_CONSUMER);
 
-    (void)state;
     world_create(world, &world_claim(world, "data", "class", "b")->meta);
     world_run(world, 119500 * SIM_MS);
     assert_times(world, "DELETE Pod", "");
@@ -218,16 +210,4 @@ a_claim_is_refused(void **state)
         assert_null(
             object_annotation(world_get(world, KIND_CLAIM, "data"), ANNOTATION_SELECTED_NODE));
 }
-
-int
-main(void)
-{
-    TestList tests = {0};
-
-    TEST(tests, a_volume_comes_and_goes);
-    TEST(tests, a_volume_is_refused);
-    TEST(tests, a_node_is_gone);
-    TEST(tests, a_dead_node_is_waited_for);
-    TEST_ROWS(tests, refusal_cases, a_claim_is_refused);
-    return test_list_run("local-path", tests);
-}
+TEST_ROWS(refusal_cases, a_claim_is_refused);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/api/local/local-disks.h"
 #include "models/local-static/local-static.h"
-#include "tests/sim/test-list.h"
+#include "tests/lib/test.h"
 
 #include "models/local-static/local-static-test.h"
 #include "tests/sidecar/world-asserts.h"
@@ -15,21 +15,18 @@ const ModelClass *const model_classes[] = {&local_static_class, NULL};
 
 /* ---- LOC-43, LOC-45: pure parts ---- */
 
-static void
-names_are_hashes(void **state)
+TEST(names_are_hashes)
 {
     g_autofree char *first = local_static_volume_name("disk-0", "a", "local-storage");
     g_autofree char *second = local_static_volume_name("disk-1", "a", "local-storage");
     g_autofree char *empty = local_static_volume_name("", "", "");
 
-    (void)state;
     assert_string_equal(first, DISK);
     assert_string_not_equal(second, DISK);
     assert_string_equal(empty, "local-pv-811c9dc5");
 }
 
-static void
-capacities_are_rounded_down(void **state)
+TEST(capacities_are_rounded_down)
 {
     static const struct {
         int64_t bytes, rounded;
@@ -42,7 +39,6 @@ capacities_are_rounded_down(void **state)
         {1,           1                   },
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++)
         assert_int_equal(local_static_round(rows[i].bytes), rows[i].rounded);
 }
@@ -76,14 +72,13 @@ disks_are_parsed(void **state)
     if (n > 0)
         assert_int_equal(bytes[n - 1], row->last);
 }
+TEST_ROWS(disks_cases, disks_are_parsed);
 
-static void
-disks_have_a_limit(void **state)
+TEST(disks_have_a_limit)
 {
     g_autoptr(GString) text = g_string_new(NULL);
     int64_t bytes[LOCAL_DISKS_MAX];
 
-    (void)state;
     for (int i = 0; i < LOCAL_DISKS_MAX; i++)
         g_string_append(text, "1Gi ");
     assert_int_equal(local_disks_parse(text->str, bytes, NULL), LOCAL_DISKS_MAX);
@@ -214,14 +209,13 @@ a_disk_is_used_again(void **state)
     local_static_live(*state, FALSE);
     local_static_live(*state, TRUE);
 }
+TEST_ROWS(life_cases, a_disk_is_used_again);
 
 /* LOC-42: without the class, or with Recycle, nothing is made; a disk may come later. */
-static void
-volumes_are_made(void **state)
+TEST(volumes_are_made)
 {
     g_autoptr(World) world = local_static_new_world(FALSE);
 
-    (void)state;
     world_run(world, 25 * SIM_SECOND);
     assert_null(world_get(world, KIND_VOLUME, DISK));
     local_static_add_class(world, RECLAIM_DELETE);
@@ -236,29 +230,11 @@ volumes_are_made(void **state)
     assert_int_equal(world_count(world, "CREATE PersistentVolume", NULL, NULL), 2);
 }
 
-static void
-nothing_is_recycled(void **state)
+TEST(nothing_is_recycled)
 {
     g_autoptr(World) world = local_static_new_world(FALSE);
 
-    (void)state;
     local_static_add_class(world, RECLAIM_RECYCLE);
     world_run(world, SIM_MINUTE);
     assert_int_equal(world_count(world, "CREATE PersistentVolume", NULL, NULL), 0);
-}
-
-int
-main(void)
-{
-    TestList tests = {0};
-
-    TEST(tests, names_are_hashes);
-    TEST(tests, capacities_are_rounded_down);
-    for (unsigned i = 0; i < G_N_ELEMENTS(disks_cases); i++)
-        test_list_add(tests, disks_cases[i].text, disks_are_parsed, &disks_cases[i]);
-    TEST(tests, disks_have_a_limit);
-    TEST_ROWS(tests, life_cases, a_disk_is_used_again);
-    TEST(tests, volumes_are_made);
-    TEST(tests, nothing_is_recycled);
-    return test_list_run("local-static", tests);
 }

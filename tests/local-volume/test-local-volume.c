@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/api/local/local-volume.h"
 #include "models/local-volume/local-volume.h"
-#include "tests/sim/test-list.h"
+#include "tests/lib/test.h"
 
 #include "tests/sidecar/world-asserts.h"
 
@@ -189,6 +189,7 @@ a_node_is_chosen(void **state)
         assert_int_equal(local_volume(world)->state, LOCAL_VOLUME_READY);
     assert_int_equal(csi_modelled_driver_n_volumes(world->driver), row->gone_ms == 0);
 }
+TEST_ROWS(create_cases, a_node_is_chosen);
 
 /* ---- LOC-10: what a second CreateVolume finds ---- */
 
@@ -222,16 +223,15 @@ a_repeat_is_known(void **state)
     assert_int_equal(second.code, row->code);
     assert_string_equal(second.zone, row->code == CSI_OK ? "a" : "");
 }
+TEST_ROWS(repeat_cases, a_repeat_is_known);
 
 /* ---- LOC-17, LOC-21, LOC-22: deletion ---- */
 
-static void
-a_dead_node_keeps_its_volume(void **state)
+TEST(a_dead_node_keeps_its_volume)
 {
     g_autoptr(World) world = local_volume_new_world(NULL);
     Reply reply;
 
-    (void)state;
     local_volume_create(world, "a", 1, 0, &reply);
     world_run(world, 200 * SIM_MS);
     delete (world, &reply); /* LOC-17.3 */
@@ -285,13 +285,11 @@ edit_volume(World *world, ObjectEdit edit)
 }
 
 /* LOC-21.3 */
-static void
-other_finalizers_come_first(void **state)
+TEST(other_finalizers_come_first)
 {
     g_autoptr(World) world = local_volume_new_world(NULL);
     Reply reply;
 
-    (void)state;
     local_volume_create(world, "a", 1, 0, &reply);
     world_run(world, 2 * SIM_SECOND);
     edit_volume(world, add_finalizer);
@@ -316,13 +314,11 @@ fail_one_deletion(World *world, CsiModelledOptions *options)
 
 /* LOC-21.3: waiting for them is an error that is tried again: after a minute of that the back-off
  * of a deletion that fails is long. */
-static void
-waiting_counts_as_failing(void **state)
+TEST(waiting_counts_as_failing)
 {
     g_autoptr(World) world = new_world_of(fail_one_deletion, NULL);
     Reply reply;
 
-    (void)state;
     local_volume_create(world, "a", 1, 0, &reply);
     world_run(world, 2 * SIM_SECOND);
     edit_volume(world, add_finalizer);
@@ -373,16 +369,15 @@ a_volume_grows(void **state)
     if (row->bytes > 0)
         assert_int_equal(local_volume(world)->capacity_bytes, row->size);
 }
+TEST_ROWS(expand_cases, a_volume_grows);
 
 /* ---- The controller's own process ---- */
 
-static void
-calls_end_with_the_controller(void **state)
+TEST(calls_end_with_the_controller)
 {
     g_autoptr(World) world = local_volume_new_world(NULL);
     Reply during, after, again;
 
-    (void)state;
     local_volume_create(world, "a", 1, 0, &during);
     world_run(world, 300 * SIM_MS);
     cluster_crash(world->cluster, "local-volume-controller", WORLD_DRIVER);
@@ -397,19 +392,4 @@ calls_end_with_the_controller(void **state)
     world_run(world, SIM_MINUTE);
     assert_int_equal(again.code, CSI_OK);
     assert_int_equal(again.at, SIM_MINUTE);
-}
-
-int
-main(void)
-{
-    TestList tests = {0};
-
-    TEST_ROWS(tests, create_cases, a_node_is_chosen);
-    TEST_ROWS(tests, repeat_cases, a_repeat_is_known);
-    TEST_ROWS(tests, expand_cases, a_volume_grows);
-    TEST(tests, a_dead_node_keeps_its_volume);
-    TEST(tests, other_finalizers_come_first);
-    TEST(tests, waiting_counts_as_failing);
-    TEST(tests, calls_end_with_the_controller);
-    return test_list_run("local-volume", tests);
 }

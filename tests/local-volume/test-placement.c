@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/local-volume/local-volume.h"
 #include "models/local-volume/placement.h"
-#include "tests/sim/test-list.h"
+#include "tests/lib/test.h"
 
 const ModelClass *const model_classes[] = {&local_volume_controller_class, NULL};
 
@@ -49,10 +49,10 @@ nodes_are_ordered(void **state)
         order[i] = candidates[i].node[0];
     assert_string_equal(order, row->order);
 }
+TEST_ROWS(order_cases, nodes_are_ordered);
 
 /* LOC-11 */
-static void
-capacities_are_rounded(void **state)
+TEST(capacities_are_rounded)
 {
     static const struct {
         int64_t bytes, rounded;
@@ -66,30 +66,16 @@ capacities_are_rounded(void **state)
         {INT64_MAX - 1, INT64_MAX},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++)
         assert_int_equal(local_round_capacity(rows[i].bytes), rows[i].rounded);
 }
 
-static void
-parameters_have_any_case(void **state)
+TEST(parameters_have_any_case)
 {
     const StringPair pair = {"PoolName", "tank"};
     g_autoptr(StringMap) map = string_map_new(&pair, 1);
 
-    (void)state;
     assert_string_equal(local_parameter(map, "poolname"), "tank");
     assert_null(local_parameter(map, "scheduler"));
     assert_null(local_parameter(NULL, "poolname"));
-}
-
-int
-main(void)
-{
-    TestList tests = {0};
-
-    TEST_ROWS(tests, order_cases, nodes_are_ordered);
-    TEST(tests, capacities_are_rounded);
-    TEST(tests, parameters_have_any_case);
-    return test_list_run("placement", tests);
 }

@@ -2,13 +2,9 @@
 #include "models/apiserver/apiserver-test.h"
 #include "models/node-lifecycle/node-lifecycle.h"
 #include "tests/lib/storage-world.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-/* cmocka wants the first three. */
-#include <cmocka.h>
 
 /* The node controllers alone, with an API server that answers as the test wants: how many requests
  * they have under way, and what they do when one fails. */
@@ -81,12 +77,10 @@ begin_slow(StorageWorld *world)
 }
 
 /* NL-12, NL-25: of twenty nodes that are cordoned at once eight are tainted at a time. */
-static void
-eight_workers_taint(void **state)
+TEST(eight_workers_taint)
 {
     StorageWorld world;
 
-    (void)state;
     begin_slow(&world);
     add_nodes(&world, 20);
     storage_world_start(&world);
@@ -113,12 +107,10 @@ controllers_add_pods(StorageWorld *world, unsigned n)
 
 /* NL-40, NL-42: eight workers only find out which pods have to go; then each is deleted beside all
  * others. */
-static void
-all_pods_of_a_node_go_at_once(void **state)
+TEST(all_pods_of_a_node_go_at_once)
 {
     StorageWorld world;
 
-    (void)state;
     begin_slow(&world);
     add_nodes(&world, 2);
     controllers_add_pods(&world, 30);
@@ -196,15 +188,14 @@ five_tries(void **state)
                         "taint-eviction-controller"); /* NL-45 */
     storage_world_clear(&world);
 }
+TEST_ROWS(retry_cases, five_tries);
 
 /* NL-40: what was given up is taken up again when the NoExecute taints change; other taints do not
  * matter. */
-static void
-given_up_until_the_taints_change(void **state)
+TEST(given_up_until_the_taints_change)
 {
     StorageWorld world;
 
-    (void)state;
     storage_world_init(&world, NULL);
     ControllersTrouble trouble = {.world = &world, .verb = API_DELETE, .n_refused = 5};
     add_nodes(&world, 2);
@@ -269,12 +260,10 @@ assert_evictions(StorageWorld *world, SimTime until, unsigned n_deletes, const c
 #define EVICTION "Normal TaintManagerEviction pod/p"
 
 /* NL-46: the taint is put back while the pod is still under deletion. */
-static void
-evicted_again_when_the_taint_comes_back(void **state)
+TEST(evicted_again_when_the_taint_comes_back)
 {
     StorageWorld world;
 
-    (void)state;
     begin_with_pod(&world, TRUE);
     taint_node(&world, "broken", TAINT_NO_EXECUTE);
     assert_evictions(&world, 14 * SIM_SECOND, 0, "");
@@ -290,12 +279,10 @@ evicted_again_when_the_taint_comes_back(void **state)
 }
 
 /* NL-46: without a toleration each change of the taints evicts. */
-static void
-evicted_again_by_each_change(void **state)
+TEST(evicted_again_by_each_change)
 {
     StorageWorld world;
 
-    (void)state;
     begin_with_pod(&world, FALSE);
     taint_node(&world, "broken", TAINT_NO_EXECUTE);
     assert_evictions(&world, 15 * SIM_SECOND, 1, EVICTION);
@@ -305,12 +292,10 @@ evicted_again_by_each_change(void **state)
 }
 
 /* NL-43: the pod goes before its time is over; its Event says that it is no longer evicted. */
-static void
-a_pod_that_goes_first_is_told_of(void **state)
+TEST(a_pod_that_goes_first_is_told_of)
 {
     StorageWorld world;
 
-    (void)state;
     begin_with_pod(&world, TRUE);
     taint_node(&world, "broken", TAINT_NO_EXECUTE);
     storage_world_run(&world, 12 * SIM_SECOND);
@@ -324,26 +309,4 @@ a_pod_that_goes_first_is_told_of(void **state)
     assert_string_equal(api_server_event(world.api, 0)->message,
                         "Cancelling deletion of Pod default/p");
     storage_world_clear(&world);
-}
-
-int
-main(void)
-{
-    static const struct CMUnitTest functions[] = {
-        cmocka_unit_test(eight_workers_taint),
-        cmocka_unit_test(all_pods_of_a_node_go_at_once),
-        cmocka_unit_test(given_up_until_the_taints_change),
-        cmocka_unit_test(evicted_again_when_the_taint_comes_back),
-        cmocka_unit_test(evicted_again_by_each_change),
-        cmocka_unit_test(a_pod_that_goes_first_is_told_of),
-    };
-    struct CMUnitTest tests[G_N_ELEMENTS(functions) + G_N_ELEMENTS(retry_cases)];
-    unsigned n = G_N_ELEMENTS(functions);
-
-    memcpy(tests, functions, sizeof functions);
-    for (unsigned i = 0; i < G_N_ELEMENTS(retry_cases); i++)
-        tests[n++] = (struct CMUnitTest){.name = retry_cases[i].title,
-                                         .test_func = five_tries,
-                                         .initial_state = (void *)&retry_cases[i]}; /* only read */
-    return _cmocka_run_group_tests("node controllers", tests, n, NULL, NULL);
 }

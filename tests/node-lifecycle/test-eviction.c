@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include <glib.h>
 #include <string.h>
 
-#include <cmocka.h>
-#include <glib.h>
-
 #include "seen.h"
+#include "tests/lib/test.h"
 
 /* Kubelets that evict (EVM-1 to EVM-46): what becomes of pods on a node that runs short. */
 
@@ -175,11 +171,11 @@ pods_go_as_told(void **state)
         seen_free(seen);
     }
 }
+TEST_ROWS(stories, pods_go_as_told);
 
 /* EVM-3: what containers write lies on the disk of the images, if there is one, and directories of
  * pods never do. Here pod "a" has directories and "b" writes less, or more on the other disk. */
-static void
-each_disk_has_its_own_users(void **state)
+TEST(each_disk_has_its_own_users)
 {
     static const struct {
         const char *capacity, *b_writes, *machine_uses;
@@ -188,7 +184,6 @@ each_disk_has_its_own_users(void **state)
         {"disk=100Gi images=50Gi", "9Gi", "disk start=89Gi"},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_autofree char *spec = g_strdup_printf(
             "  until: 8m\n  nodes:\n  - name: n-0\n    annotations:\n      "
@@ -208,13 +203,11 @@ each_disk_has_its_own_users(void **state)
 
 /* EVM-34: the next pass comes when the pod is cleaned up, so pods go within seconds of each other,
  * not one each 10 s. EVM-13: a pass comes 10 s after the last. */
-static void
-passes_follow_cleanups(void **state)
+TEST(passes_follow_cleanups)
 {
     g_autoptr(Scenario) scenario =
         scenario_of("  until: 5m\n" MACHINE("") PODS TWO_WRITERS MACHINE_USES("disk start=90Gi"));
 
-    (void)state;
     for (uint64_t seed = 1; seed <= 10; seed++) {
         Seen *seen = seen_new(scenario, seed);
         SimTime first = seen_event_at(seen, "a", "Evicted");
@@ -225,13 +218,11 @@ passes_follow_cleanups(void **state)
 }
 
 /* NL-25, EVM-2: the condition stays for 5 minutes after the pod's files are gone. */
-static void
-pressure_ends_after_the_pod(void **state)
+TEST(pressure_ends_after_the_pod)
 {
     g_autoptr(Scenario) scenario =
         scenario_of("  until: 8m\n" MACHINE("") PODS TWO_WRITERS MACHINE_USES("disk start=81Gi"));
 
-    (void)state;
     for (uint64_t seed = 1; seed <= 5; seed++) {
         Seen *seen = seen_watching(scenario, &(RunOptions){.seed = seed},
                                    "node.kubernetes.io/disk-pressure");
@@ -291,37 +282,16 @@ pods_come_or_not(void **state)
     }
     seen_free(seen);
 }
+TEST_ROWS(comers, pods_come_or_not);
 
 /* EVM-1: without annotations a fault evicts nobody. */
-static void
-nobody_goes_untold(void **state)
+TEST(nobody_goes_untold)
 {
     g_autoptr(Scenario) scenario = scenario_of("  until: 5m\n  nodes: [{name: n-0}]\n" PODS POD_ON(
         "app", "n-0") "  faults: [{at: 60s, node: n-0, do: disk-pressure}]\n");
     Seen *seen = seen_new(scenario, 1);
 
-    (void)state;
     assert_true(pod_is_ready(eviction_pod_of(seen, "app")));
     assert_true(seen_event_at(seen, "n-0", "EvictionThresholdMet") == TIME_UNSET);
     seen_free(seen);
-}
-
-int
-main(void)
-{
-    struct CMUnitTest tests[G_N_ELEMENTS(stories) + G_N_ELEMENTS(comers) + 3] = {
-        cmocka_unit_test(each_disk_has_its_own_users),
-        cmocka_unit_test(passes_follow_cleanups),
-        cmocka_unit_test(pressure_ends_after_the_pod),
-        cmocka_unit_test(nobody_goes_untold),
-    };
-    unsigned n = 3;
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(stories); i++)
-        tests[n++] =
-            (struct CMUnitTest){stories[i].name, pods_go_as_told, NULL, NULL, (void *)&stories[i]};
-    for (unsigned i = 0; i < G_N_ELEMENTS(comers); i++)
-        tests[n++] =
-            (struct CMUnitTest){comers[i].name, pods_come_or_not, NULL, NULL, (void *)&comers[i]};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include <glib.h>
 #include <string.h>
 
-#include <cmocka.h>
-#include <glib.h>
-
 #include "seen.h"
+#include "tests/lib/test.h"
 
 /* The actions taint, cordon and uncordon: their effect on a node, and their messages when they
  * fail. */
@@ -98,17 +94,16 @@ nodes_are_marked(void **state)
         fail_msg("%s", (const char *)notes->pdata[0]);
     seen_free(seen);
 }
+TEST_ROWS(cases, nodes_are_marked);
 
 /* NL-27: the kubelet tells of it in its next round, 10.4 s later at most. */
-static void
-the_kubelet_tells(void **state)
+TEST(the_kubelet_tells)
 {
     g_autoptr(Scenario) scenario =
         scenario_of("  until: 40s\n  nodes: [{count: 2, name: n-%d}]\n"
                     "  workload:\n"
                     "  - {at: 10s, cordon: {node: n-0}}\n  - {at: 25s, uncordon: {node: n-0}}\n");
 
-    (void)state;
     for (uint64_t seed = 1; seed <= 10; seed++) {
         Seen *seen = seen_new(scenario, seed);
         assert_within(seen_event_at(seen, "n-0", "NodeNotSchedulable"), 10 * SIM_SECOND, 0, 10.5);
@@ -119,17 +114,4 @@ the_kubelet_tells(void **state)
         assert_true(seen_event_at(seen, "n-1", "NodeNotSchedulable") == TIME_UNSET);
         seen_free(seen);
     }
-}
-
-int
-main(void)
-{
-    struct CMUnitTest tests[G_N_ELEMENTS(cases) + 1] = {cmocka_unit_test(the_kubelet_tells)};
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++)
-        tests[i + 1] = (struct CMUnitTest){.name = cases[i].title,
-                                           .test_func = nodes_are_marked,
-                                           .initial_state = (void *)&cases[i]}; /* only read */
-    return _cmocka_run_group_tests("taint, cordon, uncordon", tests, G_N_ELEMENTS(tests), NULL,
-                                   NULL);
 }

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include <glib.h>
 #include <string.h>
 
-#include <cmocka.h>
-#include <glib.h>
-
 #include "seen.h"
+#include "tests/lib/test.h"
 
 /* Whole clusters in which kubelets die: when nodes are given up, when their pods have to go, and
  * which pods are spared. */
@@ -22,13 +18,11 @@
 
 /* NL-50: 40 to 55 s to Unknown (and a pass's work), the taints, 300 s to the deletion; the pod
  * stays. */
-static void
-a_dead_node_loses_its_pods(void **state)
+TEST(a_dead_node_loses_its_pods)
 {
     g_autoptr(Scenario) scenario = scenario_of(
         ONE_OF_THREE "  faults: [{at: 60s, component: kubelet, node: n-0, do: crash}]\n");
 
-    (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         Seen *seen = seen_new(scenario, seed);
         const NodeSeen *dead = seen_node(seen, "n-0");
@@ -47,8 +41,7 @@ a_dead_node_loses_its_pods(void **state)
 
 /* NL-S6, NL-43, NL-102: a kubelet that is back in time loses nothing; one that is back later ends
  * the pod. */
-static void
-a_kubelet_that_comes_back(void **state)
+TEST(a_kubelet_that_comes_back)
 {
     g_autoptr(Scenario) soon = scenario_of(
         ONE_OF_THREE
@@ -57,7 +50,6 @@ a_kubelet_that_comes_back(void **state)
         ONE_OF_THREE
         "  faults: [{at: 60s, component: kubelet, node: n-0, do: crash, restartAfter: 500s}]\n");
 
-    (void)state;
     for (uint64_t seed = 1; seed <= 10; seed++) {
         Seen *seen = seen_new(soon, seed);
         assert_within(seen_node(seen, "n-0")->ready_again_at, CRASH_AT, 200, 202);
@@ -72,8 +64,7 @@ a_kubelet_that_comes_back(void **state)
 }
 
 /* NL-37: one every 10 s. NL-34: not if too many of a zone are dead. NL-36: never if all are. */
-static void
-zones_protect_themselves(void **state)
+TEST(zones_protect_themselves)
 {
     static const struct {
         unsigned n_nodes, n_dead, n_tainted_min, n_tainted_max;
@@ -85,7 +76,6 @@ zones_protect_themselves(void **state)
         {3,  3, 0, 0},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         GString *spec = g_string_new("  until: 3m\n");
         g_string_append_printf(spec, "  nodes: [{count: %u, name: n-%%d, zones: [a]}]\n  faults:\n",
@@ -117,8 +107,7 @@ zones_protect_themselves(void **state)
 
 /* NL-80: the operator says that the node is off: its pods go with the garbage, and no 6 minutes
  * later. */
-static void
-out_of_service(void **state)
+TEST(out_of_service)
 {
     g_autoptr(Scenario) scenario = scenario_of(
         ONE_OF_THREE
@@ -126,7 +115,6 @@ out_of_service(void **state)
         "node.kubernetes.io/out-of-service, value: nodeshutdown, effect: NoExecute}]}}}}\n"
         "  faults: [{at: 60s, component: kubelet, node: n-0, do: crash}]\n");
 
-    (void)state;
     for (uint64_t seed = 1; seed <= 10; seed++) {
         Seen *seen = seen_new(scenario, seed);
         assert_within(seen_pod(seen, "app")->deleted_at, 150 * SIM_SECOND, 0, 0.2);
@@ -136,14 +124,12 @@ out_of_service(void **state)
 }
 
 /* NL-72. */
-static void
-pods_without_a_node(void **state)
+TEST(pods_without_a_node)
 {
     g_autoptr(Scenario) scenario = scenario_of(
         ONE_OF_THREE "  - {at: 61s, delete: {kind: Node, name: n-0}}\n"
                      "  faults: [{at: 60s, component: kubelet, node: n-0, do: crash}]\n");
 
-    (void)state;
     for (uint64_t seed = 1; seed <= 10; seed++) {
         Seen *seen = seen_new(scenario, seed);
         assert_within(seen_pod(seen, "app")->gone_at, CRASH_AT, 40, 82);
@@ -152,15 +138,13 @@ pods_without_a_node(void **state)
     }
 }
 
-static void
-node_lifecycle_sleeping_equals_polling(void **state)
+TEST(node_lifecycle_sleeping_equals_polling)
 {
     g_autoptr(Scenario) scenario = scenario_of(
         ONE_OF_THREE
         "  - {at: 150s, delete: {kind: Node, name: n-1}}\n"
         "  faults: [{at: 60s, component: kubelet, node: n-0, do: crash, restartAfter: 400s}]\n");
 
-    (void)state;
     for (uint64_t seed = 1; seed <= 5; seed++) {
         Seen *one = seen_new(scenario, seed);
         Seen *other = seen_new_with(scenario, &(RunOptions){.seed = seed, .polling = TRUE});
@@ -175,8 +159,7 @@ node_lifecycle_sleeping_equals_polling(void **state)
 }
 
 /* NL-25. */
-static void
-a_cordoned_node_is_tainted(void **state)
+TEST(a_cordoned_node_is_tainted)
 {
     g_autoptr(Scenario) scenario = scenario_of(
         "  until: 2m\n"
@@ -187,25 +170,8 @@ a_cordoned_node_is_tainted(void **state)
     const ObjectKey *key = objects_find_key(run_objects(seen->run), KIND_NODE, NULL, "n-0");
     const Node *cordoned = (const Node *)api_server_get(cluster_api(run_cluster(seen->run)), key);
 
-    (void)state;
     assert_int_equal(cordoned->taints->n_items, 1);
     assert_string_equal(cordoned->taints->items[0].key, "node.kubernetes.io/unschedulable");
     assert_int_equal(cordoned->taints->items[0].effect, TAINT_NO_SCHEDULE);
     seen_free(seen);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_dead_node_loses_its_pods),
-        cmocka_unit_test(a_kubelet_that_comes_back),
-        cmocka_unit_test(zones_protect_themselves),
-        cmocka_unit_test(out_of_service),
-        cmocka_unit_test(pods_without_a_node),
-        cmocka_unit_test(a_cordoned_node_is_tainted),
-        cmocka_unit_test(node_lifecycle_sleeping_equals_polling),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

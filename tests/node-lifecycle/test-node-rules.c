@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include <glib.h>
 #include <string.h>
 
-#include <cmocka.h>
-#include <glib.h>
-
 #include "seen.h"
+#include "tests/lib/test.h"
 
 /* The numbers of docs/rules/node-lifecycle.md, one after the other: each is found again in a
  * cluster that lives. */
@@ -21,8 +17,7 @@
     "{key: node.kubernetes.io/" key ", operator: Exists, effect: NoExecute" seconds "}"
 
 /* NL-13, NL-41, NL-44: the toleration of a pod decides how long it stays: 300 s without one. */
-static void
-pods_stay_as_long_as_they_tolerate(void **state)
+TEST(pods_stay_as_long_as_they_tolerate)
 {
     g_autoptr(Scenario) scenario =
         scenario_of("  until: 20m\n" NODES(3) "  workload:\n" POD_WITH("silent", "") POD_WITH(
@@ -31,7 +26,6 @@ pods_stay_as_long_as_they_tolerate(void **state)
                                                                       ", tolerationSeconds: 0") "]")
                             POD_WITH("ever", ", tolerations: [{operator: Exists}]") DEAD_N0);
 
-    (void)state;
     for (uint64_t seed = 1; seed <= 5; seed++) {
         Seen *seen = seen_new(scenario, seed);
         SimTime tainted_at = seen_node(seen, "n-0")->no_execute_at;
@@ -62,13 +56,11 @@ pods_stay_as_long_as_they_tolerate(void **state)
     "{key: " key ", operator: Exists, effect: NoExecute, tolerationSeconds: " #seconds "}"
 
 /* NL-41: of several taints the shortest toleration counts, in whichever order they come. */
-static void
-the_shortest_toleration_counts(void **state)
+TEST(the_shortest_toleration_counts)
 {
     static const char *const taints[] = {"a=x:NoExecute, b=x:NoExecute",
                                          "b=x:NoExecute, a=x:NoExecute"};
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(taints); i++) {
         g_autofree char *spec =
             g_strconcat("  until: 10m\n  nodes: [{name: n-0}]\n  workload:\n" POD_WITH(
@@ -83,8 +75,7 @@ the_shortest_toleration_counts(void **state)
 }
 
 /* NL-5, NL-52, NL-V2: 50 s from 1.32 on, 40 before. NL-6: see test-numbers.c. */
-static void
-grace_depends_on_the_release(void **state)
+TEST(grace_depends_on_the_release)
 {
     static const struct {
         const char *extra;
@@ -95,7 +86,6 @@ grace_depends_on_the_release(void **state)
         {"  components: {kube-controller-manager: {node-monitor-grace-period: 100s}}\n", 90, 105.5},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autofree char *spec =
             g_strconcat("  until: 5m\n" NODES(3), cases[i].extra, DEAD_N0, NULL);
@@ -111,15 +101,13 @@ grace_depends_on_the_release(void **state)
 
 /* NL-4, NL-20, NL-21, NL-24, NL-30: Unknown and the taint come in passes, 5 s and the work of a
  * pass apart. */
-static void
-passes_keep_their_grid(void **state)
+TEST(passes_keep_their_grid)
 {
     g_autoptr(Scenario) scenario =
         scenario_of("  until: 5m\n" NODES(4) "  faults:\n"
                                              "  - {at: 60s, node: n-0, do: stop-kubelet}\n"
                                              "  - {at: 97s, node: n-1, do: stop-kubelet}\n");
 
-    (void)state;
     for (uint64_t seed = 1; seed <= 10; seed++) {
         Seen *seen = seen_new(scenario, seed);
         const NodeSeen *first = seen_node(seen, "n-0"), *second = seen_node(seen, "n-1");
@@ -188,11 +176,11 @@ zones_have_their_rates(void **state)
     seen_free(seen);
     g_string_free(spec, TRUE);
 }
+TEST_ROWS(zone_cases, zones_have_their_rates);
 
 /* NL-33, NL-36: zones are judged one by one; when all are dead no pod is evicted, and tainted nodes
  * lose the taint. */
-static void
-zones_are_judged_one_by_one(void **state)
+TEST(zones_are_judged_one_by_one)
 {
     g_autoptr(Scenario) scenario = scenario_of("  until: 10m\n"
                                                "  nodes: [{count: 6, name: n-%d, zones: [a, b]}]\n"
@@ -200,7 +188,6 @@ zones_are_judged_one_by_one(void **state)
                                                "  - {at: 60s, zone: a, do: stop-kubelet}\n"
                                                "  - {at: 200s, zone: b, do: stop-kubelet}\n");
 
-    (void)state;
     for (uint64_t seed = 1; seed <= 5; seed++) {
         Seen *seen = seen_new(scenario, seed);
         SimTime first = TIME_UNSET;
@@ -227,8 +214,7 @@ zones_are_judged_one_by_one(void **state)
 
 /* NL-27, NL-72, NL-100, NL-101, NL-S7: a Node that goes and its kubelet; NL-26, NL-102: both come
  * back. */
-static void
-a_node_is_deleted(void **state)
+TEST(a_node_is_deleted)
 {
     g_autoptr(Scenario) scenario = scenario_of("  until: 10m\n" NODES(
         3) "  drivers: [{name: csi.lab}]\n"
@@ -237,7 +223,6 @@ a_node_is_deleted(void **state)
                "") "  - {at: 61s, delete: {kind: Node, name: n-0}}\n"
                    "  faults: [{at: 60s, node: n-0, do: stop-kubelet, restartAfter: 200s}]\n");
 
-    (void)state;
     for (uint64_t seed = 1; seed <= 5; seed++) {
         Seen *seen = seen_new(scenario, seed);
         const Node *back = (const Node *)seen_object(seen, KIND_NODE, "n-0");
@@ -255,14 +240,12 @@ a_node_is_deleted(void **state)
 }
 
 /* NL-15, NL-70: of many pods that are over the oldest go, 20 s later at most. */
-static void
-pods_that_are_over_are_garbage(void **state)
+TEST(pods_that_are_over_are_garbage)
 {
     GString *spec = g_string_new("  until: 3m\n" NODES(
         2) "  components: {kube-controller-manager: {terminated-pod-gc-threshold: 3}}\n"
            "  workload:\n");
 
-    (void)state;
     for (unsigned i = 0; i < 8; i++)
         g_string_append_printf(
             spec,
@@ -286,8 +269,7 @@ pods_that_are_over_are_garbage(void **state)
 }
 
 /* NL-73: only the garbage collector removes a pod that was deleted before it had a node. */
-static void
-pods_without_a_place_are_garbage(void **state)
+TEST(pods_without_a_place_are_garbage)
 {
     g_autoptr(Scenario) scenario = scenario_of("  until: 2m\n" NODES(
         1) "  workload:\n"
@@ -296,7 +278,6 @@ pods_without_a_place_are_garbage(void **state)
            "{nodeSelector: {no: node}, containers: [{name: c, image: i}]}}}}\n"
            "  - {at: 30s, delete: {kind: Pod, name: lost}}\n");
 
-    (void)state;
     for (uint64_t seed = 1; seed <= 5; seed++) {
         Seen *seen = seen_new(scenario, seed);
         assert_within(seen_pod(seen, "lost")->gone_at, 30 * SIM_SECOND, 0, 20.2);
@@ -305,8 +286,7 @@ pods_without_a_place_are_garbage(void **state)
 }
 
 /* NL-80, NL-81, NL-82: the taint on a node that is well evicts all the same; and it stays. */
-static void
-out_of_service_on_a_ready_node(void **state)
+TEST(out_of_service_on_a_ready_node)
 {
     g_autoptr(Scenario) scenario = scenario_of("  until: 3m\n" NODES(2) "  workload:\n" POD_WITH(
         "app", "") "  - {at: 60s, patch: {kind: Node, name: n-0, patch: {spec: {taints: [{key: "
@@ -314,7 +294,6 @@ out_of_service_on_a_ready_node(void **state)
     Seen *seen = seen_new(scenario, 1);
     const Node *node = (const Node *)seen_object(seen, KIND_NODE, "n-0");
 
-    (void)state;
     assert_within(seen_pod(seen, "app")->deleted_at, 60 * SIM_SECOND, 0, 0.2);
     assert_within(seen_pod(seen, "app")->gone_at, 60 * SIM_SECOND, 0, 4); /* by its kubelet */
     assert_int_equal(node->taints->n_items, 1);
@@ -328,8 +307,7 @@ out_of_service_on_a_ready_node(void **state)
 
 /* NL-90, NL-91, NL-92, NL-93, NL-94; NL-S2 and then NL-S3: the node says that it is not ready, then
  * nothing. */
-static void
-a_machine_is_shut_down(void **state)
+TEST(a_machine_is_shut_down)
 {
     g_autoptr(Scenario) graceful =
         scenario_of(SHUT_DOWN("shutdownGracePeriod: 60s, shutdownGracePeriodCriticalPods: 20s"));
@@ -337,7 +315,6 @@ a_machine_is_shut_down(void **state)
     Seen *seen = seen_new(graceful, 1);
     static const char *const names[] = {"app", "critical"};
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(names); i++) {
         const Pod *pod = POD_CONST(seen_object(seen, KIND_POD, names[i]));
         assert_int_equal(pod->phase, POD_FAILED);
@@ -377,8 +354,7 @@ a_machine_is_shut_down(void **state)
 /* NL-16, NL-60, NL-61, NL-62, NL-63, NL-64, NL-65, NL-V5: a pod deleted by force leaves its volume
  * attached for 6 minutes more; the taint ends that at once. NL-S1, NL-S3, NL-S4, NL-S5: and the
  * node goes all the way. */
-static void
-volumes_of_a_dead_node(void **state)
+TEST(volumes_of_a_dead_node)
 {
     static const struct {
         const char *action;
@@ -389,7 +365,6 @@ volumes_of_a_dead_node(void **state)
          "node.kubernetes.io/out-of-service, effect: NoExecute}]}}}}\n",     0,   45 },
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autofree char *spec = g_strconcat(
             "  until: 15m\n" NODES(
@@ -415,31 +390,4 @@ volumes_of_a_dead_node(void **state)
             seen_free(seen);
         }
     }
-}
-
-int
-main(void)
-{
-    static const struct CMUnitTest functions[] = {
-        cmocka_unit_test(pods_stay_as_long_as_they_tolerate),
-        cmocka_unit_test(the_shortest_toleration_counts),
-        cmocka_unit_test(grace_depends_on_the_release),
-        cmocka_unit_test(passes_keep_their_grid),
-        cmocka_unit_test(zones_are_judged_one_by_one),
-        cmocka_unit_test(a_node_is_deleted),
-        cmocka_unit_test(pods_that_are_over_are_garbage),
-        cmocka_unit_test(pods_without_a_place_are_garbage),
-        cmocka_unit_test(out_of_service_on_a_ready_node),
-        cmocka_unit_test(a_machine_is_shut_down),
-        cmocka_unit_test(volumes_of_a_dead_node),
-    };
-    struct CMUnitTest tests[G_N_ELEMENTS(functions) + G_N_ELEMENTS(zone_cases)];
-
-    memcpy(tests, functions, sizeof functions);
-    for (unsigned i = 0; i < G_N_ELEMENTS(zone_cases); i++)
-        tests[G_N_ELEMENTS(functions) + i] =
-            (struct CMUnitTest){.name = zone_cases[i].what,
-                                .test_func = zones_have_their_rates,
-                                .initial_state = (void *)&zone_cases[i]}; /* only read */
-    return _cmocka_run_group_tests("node rules", tests, G_N_ELEMENTS(tests), NULL, NULL);
 }

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include <glib.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-#include <glib.h>
 
 #include "models/cluster/kube-controller-manager.h"
 #include "models/kubelet/kubelet.h"
 #include "seen.h"
+#include "tests/lib/test.h"
 
 /* Periods, limits and thresholds of docs/rules/node-lifecycle.md and workloads.md that no other
  * test pins down: each with bounds that another number would miss. */
@@ -56,10 +52,8 @@ static const NumbersFlagCase flags[] = {
     {"NL-92", &kubelet_process,                 "shutdownGracePeriodCriticalPods",  "0s"   },
 };
 
-static void
-flags_have_kubernetes_defaults(void **state)
+TEST(flags_have_kubernetes_defaults)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(flags); i++) {
         const ProcessFlag *flag = process_class_flag(flags[i].process, flags[i].flag);
         if (flag == NULL || strcmp(flag->default_value, flags[i].value) != 0)
@@ -78,8 +72,7 @@ node_name(const Seen *seen, unsigned i)
 /* NL-1, NL-2: of 400 kubelets that die at one instant the last renewal was up to 10.2 s ago, 5.1 s
  * in the mean: a wait of 10 s, and up to 4 % more. The lease's own 40 s play no part: NL-5 counts
  * from the renewal. */
-static void
-leases_are_renewed_every_ten_seconds(void **state)
+TEST(leases_are_renewed_every_ten_seconds)
 {
     g_autoptr(Scenario) scenario =
         scenario_of("  until: 2m\n  nodes: [{count: 400, name: n-%d, zones: [a]}]\n"
@@ -87,7 +80,6 @@ leases_are_renewed_every_ten_seconds(void **state)
     Seen *seen = seen_new(scenario, 1);
     SimTime longest = 0, sum = 0;
 
-    (void)state;
     for (unsigned i = 0; i < 400; i++) {
         SimTime age = CRASH_AT - cluster_last_renewal(run_cluster(seen->run), node_name(seen, i));
         assert_true(age >= 0);
@@ -101,8 +93,7 @@ leases_are_renewed_every_ten_seconds(void **state)
 
 /* NL-3: a kubelet looks at its own status every 10 s, and up to 4 % more; the Node shows the result
  * then. */
-static void
-status_is_looked_at_every_ten_seconds(void **state)
+TEST(status_is_looked_at_every_ten_seconds)
 {
     g_autoptr(Scenario) scenario =
         scenario_of("  until: 2m\n  nodes: [{count: 300, name: n-%d}]\n"
@@ -110,7 +101,6 @@ status_is_looked_at_every_ten_seconds(void **state)
     Seen *seen = seen_new(scenario, 1);
     SimTime longest = 0, sum = 0;
 
-    (void)state;
     for (unsigned i = 0; i < 300; i++) {
         SimTime at =
             seen_event_at(seen, node_name(seen, i), "NodeNotSchedulable") - 60 * SIM_SECOND;
@@ -125,8 +115,7 @@ status_is_looked_at_every_ten_seconds(void **state)
 
 /* NL-6: a Node whose kubelet never posted a status: 60 s from its last renewal, and a pass. NL-22
  * in other words. */
-static void
-a_node_that_never_spoke(void **state)
+TEST(a_node_that_never_spoke)
 {
     g_autoptr(Scenario) scenario = scenario_of(
         "  until: 4m\n  nodes: [{count: 3, name: n-%d}]\n"
@@ -135,7 +124,6 @@ a_node_that_never_spoke(void **state)
         "  faults: [{at: 60s, node: mute, do: stop-kubelet}]\n");
     SimTime first = SIM_TIME_MAX, last = 0;
 
-    (void)state;
     for (uint64_t seed = 1; seed <= 40; seed++) {
         Seen *seen = seen_new(scenario, seed);
         SimTime at = seen_node(seen, "mute")->unknown_at;
@@ -155,8 +143,7 @@ a_node_that_never_spoke(void **state)
 
 /* NL-11, NL-31: a token that is there between two rounds of the loop, 100.6 ms apart, is used in
  * the next: at 0.3 nodes a second taints are not 3.333 but 3.42 s apart. */
-static void
-tainting_loop_has_rounds_of_100_ms(void **state)
+TEST(tainting_loop_has_rounds_of_100_ms)
 {
     g_autoptr(Scenario) scenario =
         scenario_of("  until: 4m\n  nodes: [{count: 10, name: n-%d}]\n"
@@ -166,7 +153,6 @@ tainting_loop_has_rounds_of_100_ms(void **state)
     double sum = 0;
     unsigned n = 0;
 
-    (void)state;
     for (uint64_t seed = 1; seed <= 30; seed++) {
         Seen *seen = seen_new(scenario, seed);
         const NodeSeen *a = seen_node(seen, "n-0"), *b = seen_node(seen, "n-1");
@@ -185,8 +171,7 @@ tainting_loop_has_rounds_of_100_ms(void **state)
 }
 
 /* NL-8, NL-10: large is more than 50 nodes. */
-static void
-a_zone_of_51_is_large(void **state)
+TEST(a_zone_of_51_is_large)
 {
     static const struct {
         unsigned n_nodes, n_tainted_min, n_tainted_max;
@@ -195,7 +180,6 @@ a_zone_of_51_is_large(void **state)
         {51, 3, 8},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_autoptr(GString) spec = g_string_new("  until: 660s\n");
         unsigned n_tainted = 0;
@@ -216,13 +200,11 @@ a_zone_of_51_is_large(void **state)
 
 /* NL-15, NL-73: pods without a node that are deleted one every 7 s go in rounds, which are 20 s
  * apart. */
-static void
-garbage_is_collected_every_20_seconds(void **state)
+TEST(garbage_is_collected_every_20_seconds)
 {
     g_autoptr(GString) spec =
         g_string_new("  until: 4m\n  nodes: [{count: 1, name: n-%d}]\n  workload:\n");
 
-    (void)state;
     for (unsigned i = 0; i < 20; i++)
         g_string_append_printf(
             spec,
@@ -258,8 +240,7 @@ garbage_is_collected_every_20_seconds(void **state)
 
 /* NL-72: a node that is missing in three rounds: found by the first, 40 s later, in the third, its
  * pods go. */
-static void
-orphans_wait_for_40_seconds(void **state)
+TEST(orphans_wait_for_40_seconds)
 {
     g_autoptr(Scenario) scenario =
         scenario_of("  until: 3m\n  nodes: [{count: 3, name: n-%d}]\n  workload:\n"
@@ -268,7 +249,6 @@ orphans_wait_for_40_seconds(void **state)
                                       "  faults: [{at: 60s, node: n-0, do: stop-kubelet}]\n");
     SimTime first = SIM_TIME_MAX, last = 0;
 
-    (void)state;
     for (uint64_t seed = 1; seed <= 40; seed++) {
         Seen *seen = seen_new(scenario, seed);
         SimTime at = seen_pod(seen, "app")->gone_at;
@@ -284,8 +264,7 @@ orphans_wait_for_40_seconds(void **state)
 
 /* NL-92: critical is a priority of 2,000,000,000 or more. Ordinary pods get the whole time less
  * that of critical ones, if their volumes do not come off. */
-static void
-groups_have_their_time(void **state)
+TEST(groups_have_their_time)
 {
     static const struct {
         const char *priority;
@@ -295,7 +274,6 @@ groups_have_their_time(void **state)
         {"2000000000", 100 * SIM_SECOND},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_autofree char *spec = g_strconcat(
             "  until: 4m\n  nodes: [{count: 2, name: n-%d, zones: [a], kubelet: "
@@ -337,8 +315,7 @@ groups_have_their_time(void **state)
 
 /* WL-111: after a 429 it asks again 5 s later; once accepted it looks every second. With a time
  * limit it gives up in time. */
-static void
-drain_asks_again(void **state)
+TEST(drain_asks_again)
 {
     static const struct {
         const char *min, *faults;
@@ -350,7 +327,6 @@ drain_asks_again(void **state)
         {"0", "  faults: [{at: 55s, node: n-0, do: stop-kubelet}]\n", API_GET,   1, 55, 60},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_auto(GStrv) parts = g_strsplit(GUARDED, "MIN", 2);
         g_autofree char *spec = g_strconcat(parts[0], rows[i].min, parts[1], rows[i].faults, NULL);
@@ -366,23 +342,4 @@ drain_asks_again(void **state)
                           rows[i].apart_s, rows[i].apart_s + 0.05);
         run_free(run);
     }
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(flags_have_kubernetes_defaults),
-        cmocka_unit_test(leases_are_renewed_every_ten_seconds),
-        cmocka_unit_test(status_is_looked_at_every_ten_seconds),
-        cmocka_unit_test(a_node_that_never_spoke),
-        cmocka_unit_test(tainting_loop_has_rounds_of_100_ms),
-        cmocka_unit_test(a_zone_of_51_is_large),
-        cmocka_unit_test(garbage_is_collected_every_20_seconds),
-        cmocka_unit_test(orphans_wait_for_40_seconds),
-        cmocka_unit_test(groups_have_their_time),
-        cmocka_unit_test(drain_asks_again),
-    };
-
-    return cmocka_run_group_tests_name("numbers of nodes", tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include <glib.h>
 #include <string.h>
 
-#include <cmocka.h>
-#include <glib.h>
-
 #include "seen.h"
+#include "tests/lib/test.h"
 
 /* NL-25: machines that run short of something, and nodes without a network: conditions, taints, and
  * pods that may no longer come. */
@@ -89,6 +85,7 @@ troubles_have_taints(void **state)
         seen_free(seen);
     }
 }
+TEST_ROWS(troubles, troubles_have_taints);
 
 /* While it lasts the condition says why; the node takes no pods, and keeps those that it has. */
 static void
@@ -115,11 +112,11 @@ while_it_lasts(void **state)
     assert_null(plain->node_name);
     seen_free(seen);
 }
+TEST_ROWS(troubles, while_it_lasts);
 
 /* A shortage that ends before the kubelet looks was never there; one that comes back within the 5
  * minutes never ends. */
-static void
-looks_and_transitions(void **state)
+TEST(looks_and_transitions)
 {
     static const struct {
         const char *title, *kubelet, *faults;
@@ -137,7 +134,6 @@ looks_and_transitions(void **state)
          "stop-kubelet, restartAfter: 30s}",                                                                                                70,  72   },
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_autofree char *spec = g_strdup_printf(
             "  until: 20m\n  nodes: [{count: 2, name: n-%%d, kubelet: {%s}}]\n  faults: [%s]\n",
@@ -154,8 +150,7 @@ looks_and_transitions(void **state)
 }
 
 /* A look finds a shortage of 5 s in half of all cases: looks are 10 s apart, anywhere. */
-static void
-looks_are_ten_seconds_apart(void **state)
+TEST(looks_are_ten_seconds_apart)
 {
     g_autoptr(Scenario) scenario =
         scenario_of("  until: 2m\n  nodes: [{count: 200, name: n-%d, zones: [a]}]\n"
@@ -164,7 +159,6 @@ looks_are_ten_seconds_apart(void **state)
         seen_watching(scenario, &(RunOptions){.seed = 1}, "node.kubernetes.io/pid-pressure");
     unsigned n = 0;
 
-    (void)state;
     for (unsigned i = 0; i < 200; i++) {
         g_autofree char *name = g_strdup_printf("n-%u", i);
         n += seen_node(seen, name)->no_schedule_at != TIME_UNSET;
@@ -175,15 +169,13 @@ looks_are_ten_seconds_apart(void **state)
 
 /* NL-22: all conditions of a silent node are unknown, its pressure as well, so the taint goes; it
  * is set again when the node is back. */
-static void
-silence_hides_pressure(void **state)
+TEST(silence_hides_pressure)
 {
     g_autoptr(Scenario) scenario =
         scenario_of("  until: 5m\n  nodes: [{count: 3, name: n-%d}]\n"
                     "  faults:\n  - {at: 60s, node: n-0, do: memory-pressure}\n"
                     "  - {at: 100s, node: n-0, do: cut-network, for: 100s}\n");
 
-    (void)state;
     for (uint64_t seed = 1; seed <= 5; seed++) {
         Seen *seen = seen_watching(scenario, &(RunOptions){.seed = seed},
                                    "node.kubernetes.io/memory-pressure");
@@ -198,8 +190,7 @@ silence_hides_pressure(void **state)
 }
 
 /* The kubelet overwrites a patch by hand in its next round, as real ones do. */
-static void
-a_kubelet_knows_better(void **state)
+TEST(a_kubelet_knows_better)
 {
     g_autoptr(Scenario) scenario = scenario_of(
         "  until: 2m\n" NODES
@@ -207,7 +198,6 @@ a_kubelet_knows_better(void **state)
         "{status: {conditions: [{type: Ready, status: \"True\"}, {type: DiskPressure, status: "
         "\"True\"}]}}\n");
 
-    (void)state;
     for (uint64_t seed = 1; seed <= 5; seed++) {
         Seen *seen = seen_watching(scenario, &(RunOptions){.seed = seed},
                                    "node.kubernetes.io/disk-pressure");
@@ -217,8 +207,7 @@ a_kubelet_knows_better(void **state)
     }
 }
 
-static void
-pressure_sleeping_equals_polling(void **state)
+TEST(pressure_sleeping_equals_polling)
 {
     g_autoptr(Scenario) scenario =
         scenario_of("  until: 10m\n" NODES "  workload:\n" PODS
@@ -227,7 +216,6 @@ pressure_sleeping_equals_polling(void **state)
                     "  - {at: 90s, node: n-1, do: network-unavailable, for: 30s}\n"
                     "  - {at: 95s, node: n-1, do: disk-pressure, for: 3s}\n");
 
-    (void)state;
     for (uint64_t seed = 1; seed <= 5; seed++) {
         Seen *one = seen_watching(scenario, &(RunOptions){.seed = seed},
                                   "node.kubernetes.io/memory-pressure");
@@ -240,29 +228,4 @@ pressure_sleeping_equals_polling(void **state)
         seen_free(one);
         seen_free(other);
     }
-}
-
-int
-main(void)
-{
-    static const struct CMUnitTest functions[] = {
-        cmocka_unit_test(looks_and_transitions),
-        cmocka_unit_test(looks_are_ten_seconds_apart),
-        cmocka_unit_test(silence_hides_pressure),
-        cmocka_unit_test(a_kubelet_knows_better),
-        cmocka_unit_test(pressure_sleeping_equals_polling),
-    };
-    struct CMUnitTest tests[G_N_ELEMENTS(functions) + 2 * G_N_ELEMENTS(troubles)];
-    unsigned n = G_N_ELEMENTS(functions);
-
-    memcpy(tests, functions, sizeof functions);
-    for (unsigned i = 0; i < G_N_ELEMENTS(troubles); i++) {
-        tests[n++] = (struct CMUnitTest){.name = troubles[i].fault,
-                                         .test_func = troubles_have_taints,
-                                         .initial_state = (void *)&troubles[i]}; /* only read */
-        tests[n++] = (struct CMUnitTest){.name = troubles[i].begins,
-                                         .test_func = while_it_lasts,
-                                         .initial_state = (void *)&troubles[i]}; /* only read */
-    }
-    return _cmocka_run_group_tests("pressure", tests, n, NULL, NULL);
 }

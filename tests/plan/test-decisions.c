@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/cluster/model.h"
+#include "tests/lib/test.h"
 #include "tests/plan/rule-walk.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-/* cmocka wants the first three. */
-#include <cmocka.h>
 
 /* Each decision table, once more: decisions.txt has it as one `if` after another, the form of
  * Kubernetes' code. Both forms decide alike for every set of facts that can occur, so a slip in one

@@ -3,13 +3,9 @@
 #include "models/plan/operations.h"
 #include "models/plan/plan-test.h"
 #include "tests/lib/storage-world.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-/* cmocka wants the first three. */
-#include <cmocka.h>
 
 /* Keyed operations with back-off: which may run at the same time, and when they may start again
  * (OP-1 to OP-8); '%' in events (OP-10). */
@@ -288,17 +284,16 @@ operations_tell_story(void **state)
         take_step(&fixture, story, i);
     storage_world_clear(&fixture.world);
 }
+TEST_ROWS(stories, operations_tell_story);
 
 /* ADC-V3, OP-5, OP-8: an operation that fails at once, asked for at every millisecond. */
-static void
-tries_of_one_that_always_fails(void **state)
+TEST(tries_of_one_that_always_fails)
 {
     static const SimTime at_ms[] = {0,     500,   1500,   3500,   7500,  15500,
                                     31500, 63500, 127500, 249500, 371500};
     SimTime started_at = 0;
     OperationsFixture fixture;
 
-    (void)state;
     operations_setup(&fixture, TRUE);
     for (unsigned i = 0; i < G_N_ELEMENTS(at_ms); i++) {
         OperationKey key = operations_key_of(&fixture, "v");
@@ -320,12 +315,10 @@ tries_of_one_that_always_fails(void **state)
 }
 
 /* OP-5: refused at the last instant of the back-off, and not a nanosecond longer. */
-static void
-the_last_instant_of_a_back_off(void **state)
+TEST(the_last_instant_of_a_back_off)
 {
     OperationsFixture fixture;
 
-    (void)state;
     operations_setup(&fixture, TRUE);
     OperationKey key = operations_key_of(&fixture, "v");
     assert_int_equal(plan_operations_start(&fixture, 0, "v", "a"), OPERATION_STARTED);
@@ -354,32 +347,14 @@ static const struct {
 };
 
 /* OP-10. */
-static void
-events_are_formats(void **state)
+TEST(events_are_formats)
 {
     OperationsFixture fixture;
 
-    (void)state;
     operations_setup(&fixture, FALSE);
     for (unsigned i = 0; i < G_N_ELEMENTS(messages); i++)
         assert_string_equal(
             operation_event_message(objects_strings(fixture.world.objects), messages[i].text),
             messages[i].expected);
     storage_world_clear(&fixture.world);
-}
-
-int
-main(void)
-{
-    struct CMUnitTest tests[G_N_ELEMENTS(stories) + 3];
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(stories); i++)
-        tests[n++] = (struct CMUnitTest){.name = stories[i].title,
-                                         .test_func = operations_tell_story,
-                                         .initial_state = (void *)&stories[i]};
-    tests[n++] = (struct CMUnitTest)cmocka_unit_test(tries_of_one_that_always_fails);
-    tests[n++] = (struct CMUnitTest)cmocka_unit_test(the_last_instant_of_a_back_off);
-    tests[n++] = (struct CMUnitTest)cmocka_unit_test(events_are_formats);
-    return _cmocka_run_group_tests("operations", tests, n, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 
 #include "models/apiserver/apiserver-test.h"
 #include "tester.h"
+#include "tests/lib/test.h"
 
 /* The executor: what it does with steps, in which order at which instant, what errors mean, and
  * what is left after a crash at any moment. */
@@ -34,8 +35,7 @@ decide_three_writes(const void *self, Plan *plan)
     plan_patch(plan, plan_key(plan), tester_annotate, NULL, PLAN_STOP);
 }
 
-static void
-steps_follow_one_another_each_after_a_thought(void **state)
+TEST_WITH(tester_setup, tester_teardown, steps_follow_one_another_each_after_a_thought)
 {
     TesterWorld *world = *state;
 
@@ -62,8 +62,7 @@ decide_and_count(const void *self, Plan *plan)
 
 /* A component decides as its request leaves: a write of another client before that changes the
  * decision. */
-static void
-decisions_are_made_as_the_request_leaves(void **state)
+TEST_WITH(tester_setup, tester_teardown, decisions_are_made_as_the_request_leaves)
 {
     TesterWorld *world = *state;
     ApiResponse response;
@@ -92,8 +91,7 @@ decide_nothing(const void *self, Plan *plan)
     (void)self, (void)plan;
 }
 
-static void
-a_plan_without_requests_takes_no_time(void **state)
+TEST_WITH(tester_setup, tester_teardown, a_plan_without_requests_takes_no_time)
 {
     TesterWorld *world = *state;
 
@@ -128,8 +126,7 @@ decide_round(const void *self, Plan *plan)
 }
 
 /* As in the attach/detach controller: its pass goes on as long as there are volumes to detach. */
-static void
-a_plan_that_goes_round_keeps_nothing_of_earlier_rounds(void **state)
+TEST_WITH(tester_setup, tester_teardown, a_plan_that_goes_round_keeps_nothing_of_earlier_rounds)
 {
     TesterWorld *world = *state;
 
@@ -151,8 +148,7 @@ decide_get(const void *self, Plan *plan)
     plan_get(plan, plan_key(plan), PLAN_GO_ON);
 }
 
-static void
-workers_share_the_keys(void **state)
+TEST_WITH(tester_setup, tester_teardown, workers_share_the_keys)
 {
     TesterWorld *world = *state;
 
@@ -211,8 +207,7 @@ static const struct {
 };
 /* clang-format on */
 
-static void
-an_error_means_what_its_step_says(void **state)
+TEST(an_error_means_what_its_step_says)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(error_cases); i++) {
         void *own;
@@ -225,7 +220,6 @@ an_error_means_what_its_step_says(void **state)
         assert_string_equal(world->log->str, error_cases[i].log);
         tester_teardown(&own);
     }
-    (void)state;
 }
 
 typedef enum {
@@ -269,10 +263,8 @@ decide_by_mistake(const void *self, Plan *plan)
 
 /* Each mistake ends the program, instead of reading data of another kind of step. Each runs in a
  * process of its own. */
-static void
-steps_are_not_taken_for_others(void **state)
+TEST(steps_are_not_taken_for_others)
 {
-    (void)state;
     for (mistake = 0; mistake <= N_MISTAKES; mistake++) {
         int status;
         fflush(NULL);
@@ -298,8 +290,7 @@ steps_are_not_taken_for_others(void **state)
 }
 
 /* CGO-23: a failure queues its key again with the limiter's delay: 1, 2, 4 s here. */
-static void
-failed_keys_come_again(void **state)
+TEST_WITH(tester_setup, tester_teardown, failed_keys_come_again)
 {
     TesterWorld *world = *state;
 
@@ -320,8 +311,7 @@ failed_keys_come_again(void **state)
 /* Wherever the process dies, requests that have reached the server are committed once, and no
  * others; the restarted process does the rest. Three writes: PUT, PUT, PATCH, the last taking the
  * first annotation away again. */
-static void
-a_crash_leaves_what_was_committed(void **state)
+TEST(a_crash_leaves_what_was_committed)
 {
     static const struct {
         SimTime crash_at;
@@ -338,7 +328,6 @@ a_crash_leaves_what_was_committed(void **state)
         {40 * SIM_MS,     3},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         void *own;
         tester_setup(&own);
@@ -390,8 +379,7 @@ note_end(void *self, Plan *plan, PlanEnd end, const char *message)
 }
 
 /* The words of a refusal cost a string for ever: they are kept only for a listener. */
-static void
-only_a_listener_hears_why_a_plan_fails(void **state)
+TEST(only_a_listener_hears_why_a_plan_fails)
 {
     static const struct {
         const char *title;
@@ -404,7 +392,6 @@ only_a_listener_hears_why_a_plan_fails(void **state)
         {"a plan alone that nobody listens to", FALSE, FALSE, "11ms PATCH a 500"                             },
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         void *own;
         tester_setup(&own);
@@ -426,25 +413,4 @@ only_a_listener_hears_why_a_plan_fails(void **state)
             fail_msg("%s: %s, %s", rows[i].title, world->log->str, is_kept ? "kept" : "not kept");
         tester_teardown(&own);
     }
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, tester_setup, tester_teardown)
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(steps_follow_one_another_each_after_a_thought),
-        TEST(decisions_are_made_as_the_request_leaves),
-        TEST(a_plan_without_requests_takes_no_time),
-        TEST(a_plan_that_goes_round_keeps_nothing_of_earlier_rounds),
-        TEST(workers_share_the_keys),
-        cmocka_unit_test(an_error_means_what_its_step_says),
-        cmocka_unit_test(steps_are_not_taken_for_others),
-        TEST(failed_keys_come_again),
-        cmocka_unit_test(only_a_listener_hears_why_a_plan_fails),
-        cmocka_unit_test(a_crash_leaves_what_was_committed),
-    };
-
-    return cmocka_run_group_tests_name("plans", tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/cluster/model.h"
+#include "tests/lib/test.h"
 #include "tests/plan/rule-walk.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-/* cmocka wants the four above. */
-#include <cmocka.h>
 
 /* The decision tables of all models: exactly one row applies to every possible set of facts, and
  * every row applies to some set. */

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/cluster/model.h"
+#include "tests/lib/test.h"
 #include "tests/plan/rule-walk.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-/* cmocka wants the four above. */
-#include <cmocka.h>
 
 /* The rule engine, and faults of tables that the walk must find. */
 
@@ -84,10 +79,8 @@ static const struct {
     {"one of several",           TABLE(by_any),      NULL                                          },
 };
 
-static void
-walk_finds_faults(void **state)
+TEST(walk_finds_faults)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(walks); i++) {
         g_autofree char *fault = rules_fault(&walks[i].table);
 
@@ -96,8 +89,7 @@ walk_finds_faults(void **state)
     }
 }
 
-static void
-bounds_leave_sets_out(void **state)
+TEST(bounds_leave_sets_out)
 {
     /* B only with A, never A and C, and one of A and C always: left are A, AB and C. */
     static const RuleBound bounds[] = {
@@ -113,34 +105,19 @@ bounds_leave_sets_out(void **state)
     const RuleTable table = RULE_TABLE("t", FACTS_END, rows, RULE_BOUNDS(bounds));
     g_autofree char *fault = rules_fault(&table);
 
-    (void)state;
     assert_null(fault);
 }
 
-static void
-rows_are_found(void **state)
+TEST(rows_are_found)
 {
     const StringPair pair = {GATE, "true"};
     g_autoptr(StringMap) gates = string_map_new(&pair, 1);
     const RuleTable plain = TABLE(complete), release = TABLE(by_release), gate = TABLE(by_gate);
 
-    (void)state;
     assert_string_equal(rules_find(&plain, B | C, NULL)->id, "T-2");
     assert_string_equal(rules_find(&release, A, &(Release){25, NULL})->id, "T-1");
     assert_string_equal(rules_find(&release, A, &(Release){26, NULL})->id, "T-2");
     assert_string_equal(rules_find(&gate, A, &(Release){33, NULL})->id, "T-2");
     assert_string_equal(rules_find(&gate, A, &(Release){34, NULL})->id, "T-1");
     assert_string_equal(rules_find(&gate, A, &(Release){33, gates})->id, "T-1");
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(walk_finds_faults),
-        cmocka_unit_test(bounds_leave_sets_out),
-        cmocka_unit_test(rows_are_found),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

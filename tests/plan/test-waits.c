@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "tester.h"
+#include "tests/lib/test.h"
 
 /* The executor: steps that wait for a driver, a change or other plans. */
 
@@ -16,8 +17,7 @@ waits_decide_call(const void *self, Plan *plan)
     plan_call(plan, tester_world->driver, &request, PLAN_STOP);
 }
 
-static void
-a_driver_s_error_is_told_as_go_prints_it(void **state)
+TEST_WITH(tester_setup, tester_teardown, a_driver_s_error_is_told_as_go_prints_it)
 {
     TesterWorld *world = *state;
 
@@ -36,8 +36,7 @@ decide_wait_and_get(const void *self, Plan *plan)
     plan_get(plan, plan_key(plan), PLAN_GO_ON);
 }
 
-static void
-the_step_under_way_is_the_one_that_takes_time(void **state)
+TEST_WITH(tester_setup, tester_teardown, the_step_under_way_is_the_one_that_takes_time)
 {
     TesterWorld *world = *state;
     const char *step, *rule;
@@ -92,8 +91,7 @@ static const SimEventType sync_event = {.name = "test/sync", .fire = sync_now};
 static const SimEventType create_event = {.name = "test/create", .fire = create_now};
 static const SimEventType wake_event = {.name = "test/wake", .fire = wake_now};
 
-static void
-a_poll_looks_on_its_grid(void **state)
+TEST_WITH(tester_setup, tester_teardown, a_poll_looks_on_its_grid)
 {
     TesterWorld *world = *state;
 
@@ -105,8 +103,7 @@ a_poll_looks_on_its_grid(void **state)
     assert_string_equal(world->log->str, "1.2s a done");
 }
 
-static void
-a_poll_gives_up(void **state)
+TEST_WITH(tester_setup, tester_teardown, a_poll_gives_up)
 {
     TesterWorld *world = *state;
 
@@ -179,12 +176,10 @@ poll_story(SimTime changes_at, gboolean never_sleeps, uint64_t *n_events)
 
 /* Whenever the change comes: before the poll begins, between two looks, at a look, or too late. A
  * poll that sleeps from the beginning has one event less. */
-static void
-a_poll_that_sleeps_ends_as_one_that_does_not(void **state)
+TEST(a_poll_that_sleeps_ends_as_one_that_does_not)
 {
     uint64_t n_events, n_events_of_plain = 0;
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(poll_kinds); i++) {
         poll_kind = &poll_kinds[i];
         for (SimTime at = 40 * SIM_MS; at < 2400 * SIM_MS; at += 13 * SIM_MS) {
@@ -260,8 +255,7 @@ decide_noted_gather(const void *self, Plan *plan)
     plan_then(plan, decide_after_noted_gather);
 }
 
-static void
-notes_lead_to_what_a_gathering_brought(void **state)
+TEST_WITH(tester_setup, tester_teardown, notes_lead_to_what_a_gathering_brought)
 {
     TesterWorld *world = *state;
 
@@ -273,8 +267,7 @@ notes_lead_to_what_a_gathering_brought(void **state)
     assert_non_null(strstr(world->log->str, "child-1 not"));
 }
 
-static void
-a_gathering_waits_for_all_and_fails_with_one(void **state)
+TEST_WITH(tester_setup, tester_teardown, a_gathering_waits_for_all_and_fails_with_one)
 {
     TesterWorld *world = *state;
 
@@ -308,8 +301,7 @@ decide_operation(const void *self, Plan *plan)
 }
 
 /* PVC-12: one at a time; after a failure not before the back-off is over. */
-static void
-operations_are_one_at_a_time_and_back_off(void **state)
+TEST_WITH(tester_setup, tester_teardown, operations_are_one_at_a_time_and_back_off)
 {
     static const SimTime at[] = {
         0, 5 * SIM_MS, 100 * SIM_MS, 511 * SIM_MS, 600 * SIM_MS, 1500 * SIM_MS, 1700 * SIM_MS};
@@ -326,23 +318,4 @@ operations_are_one_at_a_time_and_back_off(void **state)
     assert_int_equal(
         n_failed,
         3); /* tried at 0, 600 ms, 1.7 s: 511 ms is still within the first 500 ms after 11 ms */
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, tester_setup, tester_teardown)
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_driver_s_error_is_told_as_go_prints_it),
-        TEST(the_step_under_way_is_the_one_that_takes_time),
-        TEST(a_poll_looks_on_its_grid),
-        TEST(a_poll_gives_up),
-        cmocka_unit_test(a_poll_that_sleeps_ends_as_one_that_does_not),
-        TEST(a_gathering_waits_for_all_and_fails_with_one),
-        TEST(notes_lead_to_what_a_gathering_brought),
-        TEST(operations_are_one_at_a_time_and_back_off),
-    };
-
-    return cmocka_run_group_tests_name("plans that wait", tests, NULL, NULL);
 }

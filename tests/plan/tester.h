@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-/* cmocka wants the three above. */
-#include <cmocka.h>
-
 #include "models/cluster/cluster.h"
 #include "models/csi/modelled/modelled-driver.h"
 #include "models/plan/operations.h"
+#include "tests/lib/test.h"
 
 /* A model with one queue, whose workers run tester_decides(). */
 typedef struct {

@@ -2,12 +2,7 @@
 #include "models/pv-controller/cache.h"
 #include "sim/random.h"
 #include "tests/lib/plain-search.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-/* cmocka wants the four above. */
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #define GIB (INT64_C(1) << 30)
 #define N_VOLUMES 40
@@ -149,12 +144,10 @@ cache_world_clear(CacheWorld *world)
     objects_free(world->objects);
 }
 
-static void
-finds_what_a_search_of_everything_finds(void **state)
+TEST(finds_what_a_search_of_everything_finds)
 {
     CacheWorld world;
 
-    (void)state;
     world_init(&world);
     unsigned n_found = 0;
     for (unsigned round = 0; round < N_ROUNDS; round++) {
@@ -171,12 +164,10 @@ finds_what_a_search_of_everything_finds(void **state)
     cache_world_clear(&world);
 }
 
-static void
-keeps_the_newer_version(void **state)
+TEST(keeps_the_newer_version)
 {
     CacheWorld world;
 
-    (void)state;
     world_init(&world);
     Volume *first = draw_volume(&world, 0);
     Volume *second = draw_volume(&world, 0);
@@ -190,12 +181,10 @@ keeps_the_newer_version(void **state)
     cache_world_clear(&world);
 }
 
-static void
-a_change_unsettles_both_halves(void **state)
+TEST(a_change_unsettles_both_halves)
 {
     CacheWorld world;
 
-    (void)state;
     world_init(&world);
     Claim *claim = draw_claim(&world);
     Volume *volume = draw_volume(&world, 0);
@@ -241,14 +230,12 @@ cache_count_fault(ApiParser *parser, const json_t *where, const char *message, c
 
 /* A version that cannot be read is a fault where objects come in, so none such is ever offered to
  * the cache. */
-static void
-an_unreadable_version_comes_not_in(void **state)
+TEST_CALLED("pvctrl-VersionedCache-02", an_unreadable_version_comes_not_in)
 {
     g_autoptr(GString) path = g_string_new(NULL);
     unsigned n_faults = 0;
     CacheWorld world;
 
-    (void)state;
     world_init(&world);
     ApiParser parser = {
         .objects = world.objects, .report = cache_count_fault, .data = &n_faults, .path = path};
@@ -270,17 +257,4 @@ an_unreadable_version_comes_not_in(void **state)
     object_unref(good);
     object_unref(bad);
     cache_world_clear(&world);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_what_a_search_of_everything_finds),
-        cmocka_unit_test(keeps_the_newer_version),
-        cmocka_unit_test(a_change_unsettles_both_halves),
-        {"pvctrl-VersionedCache-02", an_unreadable_version_comes_not_in, NULL, NULL, NULL},
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

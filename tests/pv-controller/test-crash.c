@@ -3,13 +3,9 @@
 #include "models/pv-controller/pv-controller.h"
 #include "sim/random.h"
 #include "tests/lib/storage-world.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-/* cmocka wants the first three. */
-#include <cmocka.h>
 
 /* The controller dies at every write that it makes, in three ways, and is started again. PVC-53,
  * PVC-14, CGO-50: nothing is lost, and nothing is done twice. */
@@ -330,12 +326,10 @@ compare_outcomes(
 
 /* Every position, every way: in the end the same pair, by the same number of commits as if nobody
  * had died. */
-static void
-is_bound_once_wherever_it_is_cut(void **state)
+TEST(is_bound_once_wherever_it_is_cut)
 {
     static const int versions[] = {32, 36}; /* PVC-10: failed syncs are dropped, or tried again */
 
-    (void)state;
     for (unsigned v = 0; v < G_N_ELEMENTS(versions); v++)
         for (unsigned bind = 0; bind < G_N_ELEMENTS(binds); bind++) {
             CrashOutcome whole = run_bind(bind, DIES_NOT, 0, versions[v]);
@@ -456,24 +450,11 @@ run_at_random(uint64_t seed)
     return n_deaths;
 }
 
-static void
-no_volume_serves_two_whoever_dies(void **state)
+TEST(no_volume_serves_two_whoever_dies)
 {
     unsigned n_deaths = 0;
 
-    (void)state;
     for (uint64_t seed = 1; seed <= 60; seed++)
         n_deaths += run_at_random(seed);
     assert_true(n_deaths > 200);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(is_bound_once_wherever_it_is_cut),
-        cmocka_unit_test(no_volume_serves_two_whoever_dies),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "models/api/fields.h"
 #include "models/apiserver/apiserver-test.h"
@@ -13,6 +7,7 @@
 #include "models/pv-controller/in-tree-volume.h"
 #include "models/pv-controller/pv-controller.h"
 #include "tests/lib/storage-world.h"
+#include "tests/lib/test.h"
 
 #include <string.h>
 
@@ -93,10 +88,8 @@ static const struct {
 };
 /* clang-format on */
 
-static void
-volumes_of_plugins(void **state)
+TEST(volumes_of_plugins)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         Objects *objects = objects_new(1);
         Object *claim = object_of(objects, KIND_CLAIM, cases[i].name, cases[i].claim);
@@ -156,8 +149,7 @@ add_ebs(StorageWorld *world)
 
 /* INT-36, findDeletablePlugin(): an annotation that names nobody leaves it to the plugin of the
  * source. */
-static void
-released_volumes_go(void **state)
+TEST(released_volumes_go)
 {
     static const struct {
         const char *made_by, *log; /* annotation; NULL: none */
@@ -168,7 +160,6 @@ released_volumes_go(void **state)
         {"csi.test", "GET pv/v"             },
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         StorageWorld world;
         storage_world_init(&world, &(StorageWorldOptions){.minor_version = 22});
@@ -215,13 +206,11 @@ refuse_reads(void *data, const ApiRequest *request, GString *message)
 
 /* INT-30: each resync, every 15 s, looks for the volume first, except in the back-off of an earlier
  * failure: 500 ms, doubled up to 122 s. */
-static void
-looks_that_fail_back_off(void **state)
+TEST(looks_that_fail_back_off)
 {
     StorageWorld world;
     Looks looks = {.seconds = g_string_new(NULL)};
 
-    (void)state;
     storage_world_init(&world, &(StorageWorldOptions){.minor_version = 22});
     add_ebs(&world);
     looks.sim = world.sim;
@@ -233,16 +222,4 @@ looks_that_fail_back_off(void **state)
     assert_string_equal(looks.seconds->str, " 0 10 25 40 55 70 100 145 220");
     storage_world_clear(&world);
     g_string_free(looks.seconds, TRUE);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(volumes_of_plugins),
-        cmocka_unit_test(released_volumes_go),
-        cmocka_unit_test(looks_that_fail_back_off),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

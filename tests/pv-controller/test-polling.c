@@ -3,14 +3,10 @@
 #include "models/pv-controller/pv-controller.h"
 #include "sim/metrics.h"
 #include "sim/random.h"
+#include "tests/lib/test.h"
 #include "tests/pv-controller/neighbours.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-/* cmocka wants the first three. */
-#include <cmocka.h>
 
 /* A resync that leaves out what is settled comes to the same as one that looks at everything. */
 
@@ -94,10 +90,8 @@ run_at_random(uint64_t seed, gboolean polling)
     return all;
 }
 
-static void
-pv_controller_polling_sleeping_equals_polling(void **state)
+TEST(pv_controller_polling_sleeping_equals_polling)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         g_autofree char *asleep = run_at_random(seed, FALSE);
         g_autofree char *awake = run_at_random(seed, TRUE);
@@ -174,10 +168,8 @@ run_release(uint64_t seed, gboolean polling)
 }
 
 /* Resyncs leave a volume alone while its operation is under way, and look at it again after that */
-static void
-released_volumes_sleep_while_they_are_reclaimed(void **state)
+TEST(released_volumes_sleep_while_they_are_reclaimed)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 4; seed++) {
         g_autofree char *asleep = run_release(seed, FALSE);
         g_autofree char *awake = run_release(seed, TRUE);
@@ -268,26 +260,12 @@ run_crowd(uint64_t seed, gboolean observed)
 /* Resyncs pass over volumes whose syncs would only queue their claims again. With polling the
  * queues also have settled keys, so causes and metrics are compared with a run that syncs the same
  * keys by plans. */
-static void
-waiting_volumes_are_passed_over(void **state)
+TEST(waiting_volumes_are_passed_over)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 100; seed++) {
         g_autofree char *passed = run_crowd(seed, FALSE);
         g_autofree char *planned = run_crowd(seed, TRUE);
         assert_non_null(strstr(passed, "\nworkqueue_adds_total"));
         assert_same_log(seed, passed, planned);
     }
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pv_controller_polling_sleeping_equals_polling),
-        cmocka_unit_test(released_volumes_sleep_while_they_are_reclaimed),
-        cmocka_unit_test(waiting_volumes_are_passed_over),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,14 +4,10 @@
 #include "models/plan/plan.h"
 #include "models/pv-controller/pv-controller.h"
 #include "tests/lib/storage-stories.h"
+#include "tests/lib/test.h"
 #include "tests/pv-controller/neighbours.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-/* cmocka wants the first three. */
-#include <cmocka.h>
 
 #define GIB (INT64_C(1) << 30)
 #define BIND_ALL "PUT pv/v, PUT/st pv/v, PUT pvc/c, PUT/st pvc/c"
@@ -576,19 +572,15 @@ static const StorageStory stories[] = {
 };
 /* clang-format on */
 
-static void
-stories_send_what_they_should(void **state)
+TEST(stories_send_what_they_should)
 {
-    (void)state;
     tell_storage_stories(stories, G_N_ELEMENTS(stories));
 }
 
-static void
-restarts_where_it_was(void **state)
+TEST(restarts_where_it_was)
 {
     StorageWorld world;
 
-    (void)state;
     storage_world_init(&world, NULL);
     restart_in_the_midst(&world);
     const Claim *claim = storage_world_stored_claim(&world, "c");
@@ -597,12 +589,10 @@ restarts_where_it_was(void **state)
 }
 
 /* With everything settled a day goes by without an event of the controller's. */
-static void
-sleeps_when_all_is_settled(void **state)
+TEST(sleeps_when_all_is_settled)
 {
     StorageWorld world;
 
-    (void)state;
     storage_world_init(&world, NULL);
     bind_pair(&world);
     storage_world_run(&world, 60 * SIM_SECOND);
@@ -614,8 +604,7 @@ sleeps_when_all_is_settled(void **state)
 
 /* TIM-74a, PVC-98: 50 static claims at once: one claim after the other, its four writes in a row,
  * 20 writes a second after the first 30. */
-static void
-binds_one_claim_after_the_other(void **state)
+TEST(binds_one_claim_after_the_other)
 {
     enum { N_PAIRS = 50 };
     const StorageWorldOptions options = {.slow = TRUE, .throttled = TRUE};
@@ -623,7 +612,6 @@ binds_one_claim_after_the_other(void **state)
         60 * SIM_SECOND; /* the volumes are Available, the bucket is full again */
     StorageWorld world;
 
-    (void)state;
     storage_world_init(&world, &options);
     storage_world_start(&world);
     for (int i = 0; i < N_PAIRS; i++) {
@@ -652,10 +640,8 @@ binds_one_claim_after_the_other(void **state)
 
 /* PVC-77: that a pod of this name is gone says nothing about the next one, of which no watch has
  * told yet. */
-static void
-waits_for_the_next_scrub_pod(void **state)
+TEST(waits_for_the_next_scrub_pod)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         StorageWorld world;
 
@@ -684,13 +670,11 @@ switch_provisioning_off(const ProcessClass *class, void *flags)
     options->enable_dynamic_provisioning = FALSE;
 }
 
-static void
-asks_for_no_volume_if_told_so(void **state)
+TEST_CALLED("pvctrl-ProvisioningDisabled-01", asks_for_no_volume_if_told_so)
 {
     StorageWorldOptions options = {.set_flags = switch_provisioning_off};
     StorageWorld world;
 
-    (void)state;
     storage_world_init(&world, &options);
     storage_world_class(&world, "fast", "csi.test", BINDING_IMMEDIATE);
     storage_world_start(&world);
@@ -711,12 +695,10 @@ edit_attributes_class(Object *object, const void *name)
 
 /* PVC-59: with the gate only a volume of the same class will do, and the claim then tells that
  * class. It is copied once: the resizer writes it from then on. A lost claim tells none. */
-static void
-a_bound_claim_tells_its_class(void **state)
+TEST(a_bound_claim_tells_its_class)
 {
     StorageWorld world;
 
-    (void)state;
     storage_world_init(&world, &(StorageWorldOptions){.gate_on = "VolumeAttributesClass"});
     const char *gold = storage_world_intern(&world, "gold");
     Volume *volume = storage_world_volume(&world, "v", 5, "");
@@ -741,20 +723,4 @@ a_bound_claim_tells_its_class(void **state)
     assert_int_equal(storage_world_stored_claim(&world, "c")->phase, CLAIM_LOST);
     assert_null(storage_world_stored_claim(&world, "c")->current_attributes_class);
     storage_world_clear(&world);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stories_send_what_they_should),
-        cmocka_unit_test(restarts_where_it_was),
-        cmocka_unit_test(sleeps_when_all_is_settled),
-        cmocka_unit_test(binds_one_claim_after_the_other),
-        cmocka_unit_test(waits_for_the_next_scrub_pod),
-        cmocka_unit_test(a_bound_claim_tells_its_class),
-        {"pvctrl-ProvisioningDisabled-01", asks_for_no_volume_if_told_so, NULL, NULL, NULL},
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

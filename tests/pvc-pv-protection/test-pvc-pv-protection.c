@@ -2,13 +2,9 @@
 #include "models/api/api-test.h"
 #include "models/pvc-pv-protection/pvc-pv-protection.h"
 #include "tests/lib/storage-world.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-/* cmocka wants the first three. */
-#include <cmocka.h>
 
 const ModelClass *const model_classes[] = {&pvc_protection_class, &pv_protection_class,
                                            &vac_protection_class, NULL};
@@ -273,10 +269,8 @@ static const struct {
     {"PROT-14 Bound volume until released", bound_volume_until_released, "PUT pv/v"                  },
 };
 
-static void
-stories_send_what_they_should(void **state)
+TEST(stories_send_what_they_should)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(stories); i++) {
         StorageWorld world;
 
@@ -289,8 +283,7 @@ stories_send_what_they_should(void **state)
     }
 }
 
-static void
-one_list_serves_a_batch(void **state)
+TEST(one_list_serves_a_batch)
 {
     static const struct {
         int32_t minor_version;
@@ -301,7 +294,6 @@ one_list_serves_a_batch(void **state)
              "PUT pvc/d"                                             },
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(releases); i++) {
         const StorageWorldOptions options = {.slow = TRUE,
                                              .minor_version = releases[i].minor_version};
@@ -316,13 +308,11 @@ one_list_serves_a_batch(void **state)
 
 /* A pod that comes to a node while its claim's finalizer goes: the list counts, the cache alone
  * does not. */
-static void
-the_list_knows_more_than_the_cache(void **state)
+TEST(the_list_knows_more_than_the_cache)
 {
     const StorageWorldOptions options = {.slow = TRUE};
     StorageWorld world;
 
-    (void)state;
     storage_world_init(&world, &options);
     claim_and_pod(&world, NULL);
     storage_world_patch(&world, pod_key(&world, "p"), edit_node, storage_world_intern(&world, "n"));
@@ -333,12 +323,10 @@ the_list_knows_more_than_the_cache(void **state)
 }
 
 /* PROT-13: a write with an old version is refused, and tried again 5 ms later. */
-static void
-a_conflict_is_retried(void **state)
+TEST(a_conflict_is_retried)
 {
     unsigned n_refused = 0;
 
-    (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         const StorageWorldOptions options = {.slow = TRUE, .seed = seed};
         StorageWorld world;
@@ -369,13 +357,11 @@ edit_class(Object *object, const void *name)
 }
 
 /* VAC-10 to VAC-13: a class in use outlives its deletion until the claim names another one. */
-static void
-a_class_in_use_stays(void **state)
+TEST(a_class_in_use_stays)
 {
     static const ClaimPhase bound = CLAIM_BOUND;
     StorageWorld world;
 
-    (void)state;
     storage_world_init(&world, &(StorageWorldOptions){.gate_on = "VolumeAttributesClass"});
     ObjectKey *gold = objects_key(world.objects, KIND_ATTRIBUTES_CLASS, NULL, "gold");
     Claim *claim = storage_world_claim(&world, "c", 1, "");
@@ -395,18 +381,4 @@ a_class_in_use_stays(void **state)
     pvc_pv_protection_settle(&world);
     assert_null(api_server_get(world.api, gold));
     storage_world_clear(&world);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stories_send_what_they_should),
-        cmocka_unit_test(one_list_serves_a_batch),
-        cmocka_unit_test(the_list_knows_more_than_the_cache),
-        cmocka_unit_test(a_conflict_is_retried),
-        cmocka_unit_test(a_class_in_use_stays),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,6 +29,7 @@ case_result "no type name has two meanings" "$scratch/types"
 xargs awk '
     FNR == 1 { is_static = 0 }
     is_static && match($0, /^[a-z_0-9]+\(/) { print substr($0, 1, RLENGTH - 1), FILENAME }
+    /^TEST[A-Z_]*\(.*[a-z_0-9]\)$/ && !/^TEST_ROWS/ { name = $0; sub(/\)$/, "", name); sub(/.*[( ]/, "", name); print name, FILENAME }
     { is_static = /^static [^;{}=]*$/ }' <"$scratch/files" | sort -u |
     awk '{ n[$1]++; files[$1] = files[$1] " " $2 } END { for (name in n) if (n[name] > 3) print name "():" files[name] }' |
     sort >"$scratch/functions"

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "models/api/pod.h"
 #include "models/api/quota/quota.h"
 #include "models/resource-quota-controller/resource-quota-controller.h"
 #include "tests/lib/storage-world.h"
+#include "tests/lib/test.h"
 
 /* API-157..159, API-193, API-194: quotas and limit ranges for pods and other objects. */
 
@@ -165,14 +160,13 @@ objects_are_charged(void **state)
     assert_used(&world, test->used);
     storage_world_clear(&world);
 }
+TEST_ROWS(charge_cases, objects_are_charged);
 
 /* Before 1.24 the containers have no names (API-159). */
-static void
-older_words(void **state)
+TEST(older_words)
 {
     StorageWorld world;
 
-    (void)state;
     world_with(&world, 23, "ResourceQuota",
                "{\"hard\": {\"limits.cpu\": 1, \"requests.memory\": \"1Gi\"}}");
     assert_string_equal(try_to_create(&world, "Pod", "a", ONE("")).message,
@@ -198,12 +192,10 @@ bind_pod(Object *object, const void *node)
     return TRUE;
 }
 
-static void
-ended_pods_use_nothing(void **state)
+TEST(ended_pods_use_nothing)
 {
     StorageWorld world;
 
-    (void)state;
     world_with(&world, 32, "ResourceQuota", "{\"hard\": {\"pods\": 2, \"count/pods\": 2}}");
     try_to_create(&world, "Pod", "a", ONE(""));
     ObjectKey *key = objects_key(world.objects, KIND_POD, "default", "a");
@@ -218,12 +210,10 @@ ended_pods_use_nothing(void **state)
 
 /* A pod whose kubelet is silent uses nothing once its grace is over, twice: the timestamp has it
  * already. A look at all quotas finds it, every five minutes. */
-static void
-overdue_pods_use_nothing(void **state)
+TEST(overdue_pods_use_nothing)
 {
     StorageWorld world;
 
-    (void)state;
     world_with(&world, 32, "ResourceQuota", "{\"hard\": {\"pods\": 1, \"count/pods\": 5}}");
     try_to_create(&world, "Pod", "a", ONE(""));
     ObjectKey *key = objects_key(world.objects, KIND_POD, "default", "a");
@@ -277,10 +267,8 @@ static const ScopeCase scope_cases[] = {
     {SCOPE("VolumeAttributesClass"), ONE(""),                                    FALSE                                   },
 };
 
-static void
-scopes_choose_pods(void **state)
+TEST(scopes_choose_pods)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(scope_cases); i++) {
         g_autofree char *spec =
             g_strdup_printf("{\"hard\": {\"pods\": 0}, %s}", scope_cases[i].scopes);
@@ -363,15 +351,14 @@ limits_are_set_and_checked(void **state)
     json_decref(expected);
     storage_world_clear(&world);
 }
+TEST_ROWS(limit_cases, limits_are_set_and_checked);
 
 /* Pods of one template still share their spec. */
-static void
-limited_specs_are_shared(void **state)
+TEST(limited_specs_are_shared)
 {
     StorageWorld world;
     const PodSpec *specs[2];
 
-    (void)state;
     world_with(&world, 32, "LimitRange",
                "{\"limits\": [" CONTAINER("\"default\": {\"cpu\": \"1\"}") "]}");
     Object *template = object_of(&world, "Pod", "t", ONE(""));
@@ -387,12 +374,10 @@ limited_specs_are_shared(void **state)
 }
 
 /* The scheduler and quotas count what the LimitRange gave, and the LimitRange comes first. */
-static void
-defaults_count(void **state)
+TEST(defaults_count)
 {
     StorageWorld world;
 
-    (void)state;
     world_with(&world, 32, "ResourceQuota", "{\"hard\": {\"requests.cpu\": 2, \"limits.cpu\": 9}}");
     storage_world_create(
         &world, object_of(&world, "LimitRange", "l",
@@ -404,32 +389,4 @@ defaults_count(void **state)
     assert_int_equal(((const Pod *)stored)->spec->cpu_milli, 1500);
     assert_int_equal(try_to_create(&world, "Pod", "b", ONE("")).code, API_FORBIDDEN);
     storage_world_clear(&world);
-}
-
-int
-main(void)
-{
-    static const struct CMUnitTest others[] = {
-        cmocka_unit_test(older_words),
-        cmocka_unit_test(ended_pods_use_nothing),
-        cmocka_unit_test(overdue_pods_use_nothing),
-        cmocka_unit_test(scopes_choose_pods),
-        cmocka_unit_test(limited_specs_are_shared),
-        cmocka_unit_test(defaults_count),
-    };
-    struct CMUnitTest
-        tests[G_N_ELEMENTS(charge_cases) + G_N_ELEMENTS(limit_cases) + G_N_ELEMENTS(others)];
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(charge_cases); i++)
-        tests[n++] = (struct CMUnitTest){.name = charge_cases[i].name,
-                                         .test_func = objects_are_charged,
-                                         .initial_state = (void *)&charge_cases[i]};
-    for (unsigned i = 0; i < G_N_ELEMENTS(limit_cases); i++)
-        tests[n++] = (struct CMUnitTest){.name = limit_cases[i].name,
-                                         .test_func = limits_are_set_and_checked,
-                                         .initial_state = (void *)&limit_cases[i]};
-    for (unsigned i = 0; i < G_N_ELEMENTS(others); i++)
-        tests[n++] = others[i];
-    return _cmocka_run_group_tests("quotas of pods", tests, n, NULL, NULL);
 }

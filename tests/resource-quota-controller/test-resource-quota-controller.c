@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "models/api/quota/quota.h"
 #include "models/resource-quota-controller/resource-quota-controller.h"
 #include "sim/random.h"
 #include "tests/lib/storage-world.h"
+#include "tests/lib/test.h"
 
 /* API-150..155: admission by quotas and limit ranges, and the controller that counts. */
 
@@ -125,12 +120,10 @@ world_with_quota(StorageWorld *world, const StorageWorldOptions *options, const 
 
 /* API-153: hard and used appear in the status by one PUT. Until then nothing is in force, and
  * nothing charged. */
-static void
-a_new_quota_is_counted_first(void **state)
+TEST(a_new_quota_is_counted_first)
 {
     StorageWorld world;
 
-    (void)state;
     storage_world_init(&world, NULL);
     storage_world_start(&world);
     create_quota(&world, "{\"hard\": {\"requests.storage\": \"5Gi\", \"pods\": 3}}");
@@ -147,8 +140,7 @@ a_new_quota_is_counted_first(void **state)
 }
 
 /* API-151, API-152: a claim of 2Gi of class gold, where another such claim exists already. */
-static void
-claims_are_charged_or_refused(void **state)
+TEST(claims_are_charged_or_refused)
 {
     static const struct {
         const char *hard, *message, *used;
@@ -182,7 +174,6 @@ claims_are_charged_or_refused(void **state)
         {"\"requests.cpu\": 0, \"pods\": 0",                                        NULL,                                                    "pods=0,requests.cpu=0"         },
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autofree char *spec = g_strdup_printf("{\"hard\": {%s}}", cases[i].hard);
         StorageWorld world;
@@ -215,12 +206,10 @@ remove_protection(Object *object, const void *data)
 
 /* API-153: the usage of a claim is given back when the controller has seen that the claim is gone,
  * not before. A claim that is only marked for deletion counts (API-151). */
-static void
-only_the_controller_gives_back(void **state)
+TEST(only_the_controller_gives_back)
 {
     StorageWorld world;
 
-    (void)state;
     world_with_quota(&world, NULL, "{\"hard\": {\"persistentvolumeclaims\": 1}}");
     try_claim(&world, "a", 1, "gold");
     resource_quota_controller_settle(&world);
@@ -239,8 +228,7 @@ only_the_controller_gives_back(void **state)
 /* API-20: a name that is taken is found out after admission has charged. With the next change of
  * any claim the controller sets it right from 1.32 on; before, only a claim that goes, or its look
  * at all quotas every five minutes. */
-static void
-a_name_that_is_taken_is_charged(void **state)
+TEST(a_name_that_is_taken_is_charged)
 {
     static const struct {
         int minor_version;
@@ -250,7 +238,6 @@ a_name_that_is_taken_is_charged(void **state)
         {31, FALSE},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         StorageWorld world;
         StringPair note = {0};
@@ -318,13 +305,11 @@ try_request(StorageWorld *world, const char *name, int64_t bytes)
 
 /* API-152: an expansion is charged for what it adds. API-151: what is allocated counts when less is
  * asked for again. */
-static void
-expansion_needs_room(void **state)
+TEST(expansion_needs_room)
 {
     StorageWorld world;
     const int64_t allocated = GI(4);
 
-    (void)state;
     world_with_quota(&world, NULL, "{\"hard\": {\"requests.storage\": \"5Gi\"}}");
     storage_world_patch(&world, objects_key(world.objects, KIND_STORAGE_CLASS, NULL, "gold"),
                         allow_expansion, NULL);
@@ -347,12 +332,10 @@ expansion_needs_room(void **state)
 }
 
 /* API-151: with any scope a quota holds for no claim, and counts none. */
-static void
-scopes_match_no_claim(void **state)
+TEST(scopes_match_no_claim)
 {
     StorageWorld world;
 
-    (void)state;
     world_with_quota(&world, NULL,
                      "{\"hard\": {\"persistentvolumeclaims\": 0}, \"scopes\": [\"Terminating\"]}");
     assert_int_equal(try_claim(&world, "a", 1, "gold").code, API_OK);
@@ -369,8 +352,7 @@ resource_quota_controller_set_class(Object *object, const void *name)
 }
 
 /* API-122, API-152: the class that a claim gets later has to have room for it. */
-static void
-a_class_set_later_is_charged(void **state)
+TEST(a_class_set_later_is_charged)
 {
     static const struct {
         const char *hard;
@@ -381,7 +363,6 @@ a_class_set_later_is_charged(void **state)
          API_FORBIDDEN                                                                         },
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         StorageWorld world;
         world_with_quota(&world, NULL, cases[i].hard);
@@ -397,8 +378,7 @@ a_class_set_later_is_charged(void **state)
 }
 
 /* API-154, API-155: the words of LimitRange, which is asked before the quota. */
-static void
-limit_ranges_bound_the_request(void **state)
+TEST(limit_ranges_bound_the_request)
 {
     static const struct {
         int gib;
@@ -410,7 +390,6 @@ limit_ranges_bound_the_request(void **state)
         {6, "maximum storage usage per PersistentVolumeClaim is 5Gi, but request is 6Gi"},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         StorageWorld world;
         world_with_quota(&world, NULL, "{\"hard\": {\"requests.storage\": \"5Gi\"}}");
@@ -435,13 +414,11 @@ limit_ranges_bound_the_request(void **state)
 
 /* API-154: a claim from before a LimitRange cannot be changed any more, except its status, and once
  * it is deleted. */
-static void
-older_claims_are_bounded_too(void **state)
+TEST(older_claims_are_bounded_too)
 {
     StorageWorld world;
     ApiRequest change;
 
-    (void)state;
     storage_world_init(&world, NULL);
     change = (ApiRequest){
         .verb = API_PATCH,
@@ -512,10 +489,8 @@ resource_quota_controller_live(uint64_t seed, gboolean polling)
 }
 
 /* In the end the status shows the actual usage; and a loop that never sleeps comes to the same. */
-static void
-the_status_comes_right(void **state)
+TEST(the_status_comes_right)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         g_autofree char *sleeping = resource_quota_controller_live(seed, FALSE);
         g_autofree char *polling = resource_quota_controller_live(seed, TRUE);
@@ -550,12 +525,10 @@ static const struct {
 };
 /* clang-format on */
 
-static void
-scopes_cover_claims_by_class(void **state)
+TEST(scopes_cover_claims_by_class)
 {
     StorageWorld world;
 
-    (void)state;
     storage_world_init(&world, NULL);
     for (unsigned i = 0; i < G_N_ELEMENTS(scope_rows); i++) {
         g_autoptr(GString) text = g_string_new(scope_rows[i].scopes);
@@ -577,24 +550,4 @@ scopes_cover_claims_by_class(void **state)
             fail_msg("%s: before 1.33", scope_rows[i].title);
     }
     storage_world_clear(&world);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_new_quota_is_counted_first),
-        cmocka_unit_test(claims_are_charged_or_refused),
-        cmocka_unit_test(only_the_controller_gives_back),
-        cmocka_unit_test(a_name_that_is_taken_is_charged),
-        cmocka_unit_test(expansion_needs_room),
-        cmocka_unit_test(scopes_match_no_claim),
-        cmocka_unit_test(scopes_cover_claims_by_class),
-        cmocka_unit_test(a_class_set_later_is_charged),
-        cmocka_unit_test(limit_ranges_bound_the_request),
-        cmocka_unit_test(older_claims_are_bounded_too),
-        cmocka_unit_test(the_status_comes_right),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

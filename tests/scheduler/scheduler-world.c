@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/scheduler/scheduler-world.h"
 #include "models/api/api-test.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-/* cmocka wants the first three. */
-#include <cmocka.h>
 
 const char *const one_node[] = {"n1", NULL};
 const char *const three_nodes[] = {"n1", "n2", "n3", NULL};

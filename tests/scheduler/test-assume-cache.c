@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/scheduler/binding.h"
+#include "tests/lib/test.h"
 
 #include "models/scheduler/scheduler-test.h"
 #include "tests/lib/storage-world.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-/* cmocka wants the first three. */
-#include <cmocka.h>
 
 /* The assume caches of VolumeBinding (VB-70..75): an assumption hides the API's version until the
  * API has a newer one. */
@@ -192,15 +187,4 @@ assume_cache_tell_story(void **state)
     process_free(process);
     storage_world_clear(&world);
 }
-
-int
-main(void)
-{
-    struct CMUnitTest tests[G_N_ELEMENTS(stories)];
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(stories); i++)
-        tests[i] = (struct CMUnitTest){.name = stories[i].title,
-                                       .test_func = assume_cache_tell_story,
-                                       .initial_state = (void *)&stories[i]};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_ROWS(stories, assume_cache_tell_story);

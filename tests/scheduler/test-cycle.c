@@ -3,21 +3,16 @@
 #include "models/api/api-test.h"
 #include "models/api/workload.h"
 #include "models/scheduler/scheduler-test.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-/* cmocka wants the first three. */
-#include <cmocka.h>
 
 #define GIB (INT64_C(1) << 30)
 
 const ModelClass *const model_classes[] = {NULL};
 
 /* SCH-54 */
-static void
-enough_nodes(void **state)
+TEST(enough_nodes)
 {
     static const struct {
         unsigned n_nodes;
@@ -40,15 +35,13 @@ enough_nodes(void **state)
         {50,    10,  50  },
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++)
         assert_int_equal(feasible_nodes_to_find(cases[i].n_nodes, cases[i].percentage),
                          cases[i].enough);
 }
 
 /* SCH-90, SCH-V4, VF-42 */
-static void
-reasons_are_sorted_as_text(void **state)
+TEST(reasons_are_sorted_as_text)
 {
     const Reason reasons[] = {
         {"node(s) had volume node affinity conflict", NULL, NULL, 2 },
@@ -58,15 +51,13 @@ reasons_are_sorted_as_text(void **state)
     };
     g_autofree char *text = reasons_format(reasons, G_N_ELEMENTS(reasons));
 
-    (void)state;
     assert_string_equal(text, "1 node(s) were unschedulable, 10 Insufficient cpu, 2 node(s) had "
                               "volume node affinity conflict, 3 "
                               "node(s) had untolerated taint {a: }");
 }
 
 /* VF-V3 and its borders. */
-static void
-resource_scores(void **state)
+TEST(resource_scores)
 {
     static const struct {
         int64_t cpu, memory_gib, used_cpu, used_gib, pod_cpu, pod_gib, least, balanced;
@@ -81,7 +72,6 @@ resource_scores(void **state)
     Pod pod = {.spec = pod_spec_new()};
     Node node = {0};
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         node.allocatable = (NodeResources){
             .cpu_milli = cases[i].cpu, .memory_bytes = cases[i].memory_gib * GIB, .pods = 110};
@@ -200,10 +190,8 @@ add_available_volume(CycleWorld *self, const char *name, int gib)
     storage_world_import(&self->base, volume);
 }
 
-static void
-claims_are_matched(void **state)
+TEST(claims_are_matched)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(match_cases); i++) {
         const CycleMatchCase *row = &match_cases[i];
         CycleWorld world;
@@ -231,10 +219,8 @@ claims_are_matched(void **state)
 
 /* VB-40, PVC-32.5: with the gate VolumeAttributesClass a volume of the same class; without it the
  * claim has none. */
-static void
-attributes_are_matched(void **state)
+TEST(attributes_are_matched)
 {
-    (void)state;
     for (unsigned on = 0; on <= 1; on++) {
         CycleWorld world;
 
@@ -301,10 +287,8 @@ add_capacity(CycleWorld *self, const char *zone)
     storage_world_create(&self->base, capacity);
 }
 
-static void
-capacity_is_checked(void **state)
+TEST(capacity_is_checked)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(capacity_cases); i++) {
         const CapacityCase *row = &capacity_cases[i];
         CycleWorld world;
@@ -330,8 +314,7 @@ capacity_is_checked(void **state)
 }
 
 /* VF-93: the node's CSINode has no driver. */
-static void
-missing_drivers_keep_pods_away(void **state)
+TEST(missing_drivers_keep_pods_away)
 {
     static const struct {
         int minor;
@@ -346,7 +329,6 @@ missing_drivers_keep_pods_away(void **state)
         {36, FALSE, TRUE,  TRUE,  TRUE },
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         CycleWorld world;
 
@@ -378,8 +360,7 @@ missing_drivers_keep_pods_away(void **state)
 }
 
 /* VF-V6 */
-static void
-zones_of_volumes(void **state)
+TEST(zones_of_volumes)
 {
     static const struct {
         const char *node_zone;
@@ -391,7 +372,6 @@ zones_of_volumes(void **state)
         {NULL, TRUE }
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         CycleWorld world;
 
@@ -532,8 +512,7 @@ spread_case(const SpreadCase *row)
  * Service of their namespace selects, are spread over nodes (maxSkew 3) and zones (5), and neither
  * keeps a pod from a node; all others only as they say themselves. What owner and Services select
  * must all hold. */
-static void
-who_is_spread_by_default(void **state)
+TEST(who_is_spread_by_default)
 {
     static const SpreadCase cases[] = {
         {KIND_REPLICA_SET,  FALSE, NULL,         NULL,         2, TRUE },
@@ -553,18 +532,15 @@ who_is_spread_by_default(void **state)
         {N_KINDS,           TRUE,  "app=web",    NULL,         1, FALSE},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++)
         spread_case(&cases[i]);
 }
 
 /* VF-V4: the second pod of a set stays away from the first. */
-static void
-sets_are_spread(void **state)
+TEST(sets_are_spread)
 {
     CycleWorld world;
 
-    (void)state;
     cycle_world_init(&world);
     cycle_add_node(&world, "a", "a");
     cycle_add_node(&world, "b", "b");
@@ -596,8 +572,7 @@ sets_are_spread(void **state)
 
 /* VF-64: pods on a node that lacks a label of the pod's own constraints do not count in its zone,
  * though these constraints are soft. */
-static void
-nodes_without_a_label_do_not_count(void **state)
+TEST(nodes_without_a_label_do_not_count)
 {
     static const char *const nodes[][3] = {
         {"a", "a", "1" },
@@ -608,7 +583,6 @@ nodes_without_a_label_do_not_count(void **state)
     CycleWorld world;
     Pod *others[3];
 
-    (void)state;
     cycle_world_init(&world);
     for (unsigned i = 0; i < G_N_ELEMENTS(nodes); i++) {
         Node *node = new_node(&world, nodes[i][0], nodes[i][1]);
@@ -648,8 +622,7 @@ nodes_without_a_label_do_not_count(void **state)
 }
 
 /* SCH-56: zones take turns. */
-static void
-zones_take_turns(void **state)
+TEST(zones_take_turns)
 {
     static const char *const nodes[][2] = {
         {"1", "a"},
@@ -663,7 +636,6 @@ zones_take_turns(void **state)
     CycleWorld world;
     unsigned n;
 
-    (void)state;
     cycle_world_init(&world);
     for (unsigned i = 0; i < G_N_ELEMENTS(nodes); i++)
         cycle_add_node(&world, nodes[i][0], nodes[i][1]);
@@ -676,13 +648,11 @@ zones_take_turns(void **state)
 }
 
 /* SCH-W10: each of the best nodes is drawn about equally often. */
-static void
-ties_are_drawn(void **state)
+TEST(ties_are_drawn)
 {
     unsigned n_chosen[3] = {0};
     CycleWorld world;
 
-    (void)state;
     cycle_world_init(&world);
     cycle_add_node(&world, "0", "a");
     cycle_add_node(&world, "1", "a");
@@ -702,8 +672,7 @@ ties_are_drawn(void **state)
 /* GetNonzeroRequests(): scores take a container that asks for nothing as 100 millicores and 200
  * MiB.
  */
-static void
-containers_count_without_requests(void **state)
+TEST(containers_count_without_requests)
 {
     static const struct {
         int64_t cpu_milli, memory_mib;
@@ -718,7 +687,6 @@ containers_count_without_requests(void **state)
     };
     PodSpec *spec = pod_spec_new();
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         int64_t cpu_milli, memory_bytes;
         spec->cpu_milli = cases[i].cpu_milli;
@@ -733,8 +701,7 @@ containers_count_without_requests(void **state)
 }
 
 /* VF-73: NormalizeScore() of interpodaffinity: from 0 for the least to 100 for the most. */
-static void
-affinity_scores_are_spread(void **state)
+TEST(affinity_scores_are_spread)
 {
     static const struct {
         int64_t scores[3], normal[3];
@@ -745,34 +712,9 @@ affinity_scores_are_spread(void **state)
         {{-5, 5, 0},   {0, 100, 50}},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         int64_t scores[3] = {cases[i].scores[0], cases[i].scores[1], cases[i].scores[2]};
         pod_affinity_normalise(NULL, scores, 3);
         assert_memory_equal(scores, cases[i].normal, sizeof scores);
     }
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(enough_nodes),
-        cmocka_unit_test(reasons_are_sorted_as_text),
-        cmocka_unit_test(resource_scores),
-        cmocka_unit_test(containers_count_without_requests),
-        cmocka_unit_test(affinity_scores_are_spread),
-        cmocka_unit_test(claims_are_matched),
-        cmocka_unit_test(attributes_are_matched),
-        cmocka_unit_test(capacity_is_checked),
-        cmocka_unit_test(missing_drivers_keep_pods_away),
-        cmocka_unit_test(zones_of_volumes),
-        cmocka_unit_test(sets_are_spread),
-        cmocka_unit_test(nodes_without_a_label_do_not_count),
-        cmocka_unit_test(who_is_spread_by_default),
-        cmocka_unit_test(zones_take_turns),
-        cmocka_unit_test(ties_are_drawn),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/scheduler/events.h"
+#include "tests/lib/test.h"
 
 #include "tests/lib/storage-world.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-/* cmocka wants the first three. */
-#include <cmocka.h>
 
 const ModelClass *const model_classes[] = {NULL};
 
@@ -207,10 +202,8 @@ new_waiting_pod(StorageWorld *world)
     return pod;
 }
 
-static void
-events_help_whom_they_help(void **state)
+TEST(events_help_whom_they_help)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         const HintCase *row = &cases[i];
         StorageWorld world;
@@ -239,12 +232,10 @@ events_help_whom_they_help(void **state)
 
 /* SCH-Q35: before 1.33 a growing limit is no event for pods that found no place for their volumes.
  */
-static void
-old_releases_ignore_limits(void **state)
+TEST(old_releases_ignore_limits)
 {
     StorageWorld world;
 
-    (void)state;
     storage_world_init(&world, NULL);
     g_autoptr(Object) before = new_object(&world, EVENT_CSI_NODE, "n");
     g_autoptr(Object) after = object_edit(before);
@@ -260,8 +251,7 @@ old_releases_ignore_limits(void **state)
 }
 
 /* SCH-66, AdmissionCheck(): requests, labels, taints and the name of the node. */
-static void
-pods_fit_on_changed_nodes(void **state)
+TEST(pods_fit_on_changed_nodes)
 {
     static const struct {
         int64_t cpu_milli, memory_mib;
@@ -279,7 +269,6 @@ pods_fit_on_changed_nodes(void **state)
     };
     StorageWorld world;
 
-    (void)state;
     storage_world_init(&world, NULL);
     g_autoptr(Object) before = new_object(&world, EVENT_NODE, "n");
     g_autoptr(Object) after = object_edit(before);
@@ -301,16 +290,4 @@ pods_fit_on_changed_nodes(void **state)
     g_clear_pointer(&before, object_unref);
     g_clear_pointer(&after, object_unref);
     storage_world_clear(&world);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(events_help_whom_they_help),
-        cmocka_unit_test(pods_fit_on_changed_nodes),
-        cmocka_unit_test(old_releases_ignore_limits),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

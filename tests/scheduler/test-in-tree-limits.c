@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "models/api/fields.h"
 #include "models/cluster/model.h"
 #include "models/scheduler/disks.h"
 #include "models/scheduler/in-tree-limits.h"
+#include "tests/lib/test.h"
 
 #include <string.h>
 
@@ -87,10 +82,8 @@ in_tree_limits_node_of(Objects *objects, unsigned row)
     return node;
 }
 
-static void
-nodes_take_disks(void **state)
+TEST(nodes_take_disks)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         Objects *objects = objects_new(1);
         Object *node = in_tree_limits_node_of(objects, i);
@@ -104,13 +97,11 @@ nodes_take_disks(void **state)
 }
 
 /* The plugins are not among the default ones since 1.31. */
-static void
-later_releases_have_no_limit(void **state)
+TEST(later_releases_have_no_limit)
 {
     Objects *objects = objects_new(1);
     Object *node = in_tree_limits_node_of(objects, 0);
 
-    (void)state;
     assert_int_equal(in_tree_limit((const Node *)node, EBS, 0, 30), 39);
     assert_int_equal(in_tree_limit((const Node *)node, EBS, 0, 31), -1);
     object_unref(node);
@@ -146,8 +137,7 @@ pod_with(Objects *objects, const char *name, const Disk *disk)
     return pod;
 }
 
-static void
-pods_share_no_disk(void **state)
+TEST(pods_share_no_disk)
 {
     static const struct {
         Disk one, other;
@@ -172,7 +162,6 @@ pods_share_no_disk(void **state)
         {{"nfs", "d", NULL, FALSE},                 {"nfs", "d", NULL, FALSE},               FALSE},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         Objects *objects = objects_new(1);
         Pod *one = pod_with(objects, "one", &rows[i].one);
@@ -184,14 +173,4 @@ pods_share_no_disk(void **state)
         object_unref(&other->meta);
         objects_free(objects);
     }
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(nodes_take_disks),
-                                       cmocka_unit_test(pods_share_no_disk),
-                                       cmocka_unit_test(later_releases_have_no_limit)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cycle-world.h"
 #include "models/api/api-test.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-/* cmocka wants the first three. */
-#include <cmocka.h>
 
 /* Clusters and pods that do not fit, and the words of FailedScheduling, to the letter (SCH-90..95).
  */
@@ -400,23 +396,11 @@ messages_run_case(const MessageCase *row, unsigned *n_failed)
     cycle_world_clear(&world);
 }
 
-static void
-messages_are_exact(void **state)
+TEST(messages_are_exact)
 {
     unsigned n_failed = 0;
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++)
         messages_run_case(&cases[i], &n_failed);
     assert_int_equal(n_failed, 0);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(messages_are_exact),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "tests/lib/test.h"
 #include "tests/scheduler/scheduler-world.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-/* cmocka wants the first three. */
-#include <cmocka.h>
 
 /* Pods that make others leave a node. */
 
@@ -226,21 +222,11 @@ static const SchedulerStory stories[] = {
     {"VF-4 attachments stay",      preemption_leaves_attachments, ATTACHED_ONLY,                     STILL_FULL},
 };
 
-static void
-stories_are_told(void **state)
+TEST(stories_are_told)
 {
     unsigned n_failed = 0;
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(stories); i++)
         n_failed += !story_is_told(&stories[i], FALSE) + !story_is_told(&stories[i], TRUE);
     assert_int_equal(n_failed, 0);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(stories_are_told)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

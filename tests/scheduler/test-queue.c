@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/scheduler/scheduler-test.h"
+#include "tests/lib/test.h"
 
 #include "models/cluster/model.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-/* cmocka wants the first three. */
-#include <cmocka.h>
 
 const ModelClass *const model_classes[] = {NULL};
 
@@ -50,13 +45,11 @@ new_entry(QueueWorld *self, const char *name, int32_t priority, SimTime now)
 }
 
 /* SCH-33 */
-static void
-backoff_doubles(void **state)
+TEST(backoff_doubles)
 {
     static const int seconds[] = {0, 1, 2, 4, 8, 10, 10, 10};
     QueueWorld world;
 
-    (void)state;
     world_init(&world);
     for (unsigned attempts = 0; attempts < G_N_ELEMENTS(seconds); attempts++)
         assert_true(scheduling_queue_backoff(world.queue, attempts) ==
@@ -66,14 +59,12 @@ backoff_doubles(void **state)
 }
 
 /* SCH-V3: a pod that fails with an error each time it is tried, with ticks on whole seconds. */
-static void
-retries_come_on_ticks(void **state)
+TEST(retries_come_on_ticks)
 {
     static const int expected[] = {0, 1, 3, 7, 15, 25, 35};
     QueueWorld world;
     unsigned n = 0;
 
-    (void)state;
     world_init(&world);
     QueuedPod *entry = new_entry(&world, "p", 0, 0);
     scheduling_queue_put(world.queue, entry, PLACE_ACTIVE, 0);
@@ -116,10 +107,8 @@ put_pods(QueueWorld *world, const char *pods)
     }
 }
 
-static void
-active_pods_have_an_order(void **state)
+TEST(active_pods_have_an_order)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(order_cases); i++) {
         g_autoptr(GString) popped = g_string_new(NULL);
         QueueWorld world;
@@ -138,14 +127,12 @@ active_pods_have_an_order(void **state)
 }
 
 /* Against a plain array: random puts, moves and takes keep all stores sound. */
-static void
-stores_agree_with_an_array(void **state)
+TEST(stores_agree_with_an_array)
 {
     QueuedPod *entries[40] = {NULL};
     uint64_t random = 1;
     QueueWorld world;
 
-    (void)state;
     world_init(&world);
     for (unsigned step = 0; step < 20000; step++) {
         random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -185,12 +172,10 @@ stores_agree_with_an_array(void **state)
     queue_world_clear(&world);
 }
 
-static void
-rejections_are_counted(void **state)
+TEST(rejections_are_counted)
 {
     QueueWorld world;
 
-    (void)state;
     world_init(&world);
     QueuedPod *entry = new_entry(&world, "p", 0, 0);
     entry->unschedulable_plugins = 1 << 3 | 1 << 5;
@@ -216,13 +201,11 @@ failed(QueueWorld *world, const char *name, int32_t priority, SimTime at, gboole
 }
 
 /* SCH-38: seconds of the clock begin at .3; "late" fails in the second after the others. */
-static void
-an_idle_scheduler_takes_waiting_pods(void **state)
+TEST(an_idle_scheduler_takes_waiting_pods)
 {
     static const char *const popped[] = {"new", "high", "low", "late"};
     QueueWorld world;
 
-    (void)state;
     world_init_with(&world, &(QueueOptions){.initial_backoff = SIM_SECOND,
                                             .max_backoff = 10 * SIM_SECOND,
                                             .pops_waiting = TRUE,
@@ -246,8 +229,7 @@ an_idle_scheduler_takes_waiting_pods(void **state)
 }
 
 /* SCH-132: four attempts, of which two were rejected before two errors. */
-static void
-backoff_counts_rejections_or_errors(void **state)
+TEST(backoff_counts_rejections_or_errors)
 {
     static const struct {
         gboolean counts_causes;
@@ -257,7 +239,6 @@ backoff_counts_rejections_or_errors(void **state)
         {TRUE,  2}
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         QueueWorld world;
         world_init_with(&world, &(QueueOptions){.initial_backoff = SIM_SECOND,
@@ -276,20 +257,4 @@ backoff_counts_rejections_or_errors(void **state)
         queued_pod_free(entry);
         queue_world_clear(&world);
     }
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(backoff_doubles),
-        cmocka_unit_test(retries_come_on_ticks),
-        cmocka_unit_test(active_pods_have_an_order),
-        cmocka_unit_test(stores_agree_with_an_array),
-        cmocka_unit_test(rejections_are_counted),
-        cmocka_unit_test(an_idle_scheduler_takes_waiting_pods),
-        cmocka_unit_test(backoff_counts_rejections_or_errors),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

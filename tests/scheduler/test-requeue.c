@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/scheduler/scheduler-private.h"
+#include "tests/lib/test.h"
 
 #include "sim/sim-test.h"
 #include "tests/scheduler/requeue-deeds.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-/* cmocka wants the first three. */
-#include <cmocka.h>
 
 /* A pod that found no node is tried again at the instant of the rule, and not before. */
 
@@ -396,12 +392,10 @@ moves_at_once(const RequeueCase *row, HintMode mode, gboolean *moves_before)
     return moved;
 }
 
-static void
-pods_move_when_the_rule_says(void **state)
+TEST(pods_move_when_the_rule_says)
 {
     unsigned n_failed = 0;
 
-    (void)state;
     for (unsigned i = 0; i < N_HINT_MODES * G_N_ELEMENTS(cases); i++) {
         const RequeueCase *row = &cases[i / N_HINT_MODES];
         gboolean with_hints = i % N_HINT_MODES == WITH_HINTS, too_early;
@@ -420,12 +414,10 @@ pods_move_when_the_rule_says(void **state)
 
 /* SCH-35, SCH-64, SCH-V1: within its back-off a pod waits for it, and then for the next tick of the
  * flush. */
-static void
-back_off_ends_on_a_tick(void **state)
+TEST(back_off_ends_on_a_tick)
 {
     StorageWorld world;
 
-    (void)state;
     storage_world_init(&world, NULL);
     unbound(&world);
     storage_world_run(&world, SIM_SECOND / 2);
@@ -446,8 +438,7 @@ back_off_ends_on_a_tick(void **state)
 
 /* In the log of causes its own claims explain the wait themselves, all else ends a wait for the
  * cluster. */
-static void
-waits_are_told(void **state)
+TEST(waits_are_told)
 {
     static const struct {
         Deed *change;
@@ -459,7 +450,6 @@ waits_are_told(void **state)
         {new_class,     TRUE },
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         StorageWorld world;
         storage_world_init(&world, NULL);
@@ -517,15 +507,14 @@ ticks_drift_past_the_back_off(void **state)
     }
     storage_world_clear(&world);
 }
+TEST_ROWS(drift_cases, ticks_drift_past_the_back_off);
 
 /* SCH-36, SCH-V2: without any event a pod is tried again after 5 min, on a tick of 30 s. */
-static void
-nobody_is_forgotten(void **state)
+TEST(nobody_is_forgotten)
 {
     StorageWorld world;
     SimTime at = 300 * SIM_SECOND;
 
-    (void)state;
     storage_world_init(&world, NULL);
     unbound(&world);
     storage_world_run(&world, at);
@@ -533,24 +522,4 @@ nobody_is_forgotten(void **state)
     storage_world_run(&world, at + 31 * SIM_SECOND);
     assert_int_equal(n_attempts(&world), 2);
     storage_world_clear(&world);
-}
-
-int
-main(void)
-{
-    static const struct CMUnitTest functions[] = {
-        cmocka_unit_test(pods_move_when_the_rule_says),
-        cmocka_unit_test(back_off_ends_on_a_tick),
-        cmocka_unit_test(nobody_is_forgotten),
-        cmocka_unit_test(waits_are_told),
-    };
-    struct CMUnitTest tests[G_N_ELEMENTS(functions) + G_N_ELEMENTS(drift_cases)];
-
-    memcpy(tests, functions, sizeof functions);
-    for (unsigned i = 0; i < G_N_ELEMENTS(drift_cases); i++)
-        tests[G_N_ELEMENTS(functions) + i] =
-            (struct CMUnitTest){.name = drift_cases[i].title,
-                                .test_func = ticks_drift_past_the_back_off,
-                                .initial_state = (void *)&drift_cases[i]}; /* only read */
-    return _cmocka_run_group_tests("requeue", tests, G_N_ELEMENTS(tests), NULL, NULL);
 }

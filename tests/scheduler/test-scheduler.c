@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/api/api-test.h"
 #include "sim/sim-test.h"
+#include "tests/lib/test.h"
 #include "tests/scheduler/scheduler-world.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-/* cmocka wants the first three. */
-#include <cmocka.h>
 
 const ModelClass *const model_classes[] = {&scheduler_class, NULL};
 
@@ -560,12 +556,10 @@ static const SchedulerStory stories[] = {
     {"SCH-41 gated",                gated_pod,                  "",                                       ""                                   },
 };
 
-static void
-stories_are_told(void **state)
+TEST(stories_are_told)
 {
     unsigned n_failed = 0;
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(stories); i++)
         n_failed += !story_is_told(&stories[i], FALSE) + !story_is_told(&stories[i], TRUE);
     assert_int_equal(n_failed, 0);
@@ -573,15 +567,13 @@ stories_are_told(void **state)
 
 /* SCH-V6: 150 equal nodes: the start index moves on, so pods spread though each could go anywhere.
  */
-static void
-start_index_rotates(void **state)
+TEST(start_index_rotates)
 {
     gboolean seen[150] = {FALSE};
     unsigned n_seen = 0;
     StorageWorld world;
     char name[8];
 
-    (void)state;
     storage_world_init(&world, NULL);
     for (unsigned i = 0; i < 150; i++) {
         g_snprintf(name, sizeof name, "n%u", i);
@@ -606,10 +598,8 @@ start_index_rotates(void **state)
 
 /* With requests and watches that take random times, everything comes to the same end, whether
  * tickers sleep or not. */
-static void
-slow_worlds_end_alike(void **state)
+TEST(slow_worlds_end_alike)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         char *events[2];
         for (unsigned polling = 0; polling < 2; polling++) {
@@ -659,13 +649,11 @@ start_up(StorageWorld *world, const char *pod)
 }
 
 /* TIM-90 to TIM-94: each start takes its own time. */
-static void
-starts_take_different_times(void **state)
+TEST(starts_take_different_times)
 {
     SimTime shortest = SIM_TIME_MAX, longest = 0;
     unsigned n_alike = 0;
 
-    (void)state;
     for (uint64_t seed = 1; seed <= 40; seed++) {
         StorageWorld world;
         storage_world_init(&world, &(StorageWorldOptions){.seed = seed});
@@ -683,17 +671,4 @@ starts_take_different_times(void **state)
     assert_in_range(n_alike, 0, 2);
     assert_in_range(shortest, 500 * SIM_MS, 530 * SIM_MS);
     assert_in_range(longest, 870 * SIM_MS, 902 * SIM_MS);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stories_are_told),
-        cmocka_unit_test(start_index_rotates),
-        cmocka_unit_test(slow_worlds_end_alike),
-        cmocka_unit_test(starts_take_different_times),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

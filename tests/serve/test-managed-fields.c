@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Server-side apply as a chain of writes: who owns which field after each, and which conflicts
  * there are. ' stands for " in JSON. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "models/api/fields.h"
 #include "models/api/patch/patch.h"
 #include "serve/api/apply/managed-fields.h"
+#include "tests/lib/test.h"
 
 static char *
 json_quotes(const char *text)
@@ -149,13 +145,11 @@ fields_of(const json_t *object, const char *manager)
     return strdup("");
 }
 
-static void
-chains_of_writes(void **state)
+TEST(chains_of_writes)
 {
     json_t *live = NULL;
     const ManagedFieldsStep *chain = NULL;
 
-    (void)state;
     for (gsize i = 0; i < G_N_ELEMENTS(steps); i++) {
         const ManagedFieldsStep *step = &steps[i];
         g_autoptr(GError) error = NULL;
@@ -196,8 +190,7 @@ chains_of_writes(void **state)
 }
 
 /* A create by an update tracks what the client sent; a server may drop an owner list on request. */
-static void
-updates_and_resets(void **state)
+TEST(updates_and_resets)
 {
     const SchemaType *type = schema_find("v1", "ConfigMap");
     FieldWriter writer = {.manager = "one", .time = "2026-01-01T00:00:00Z"};
@@ -207,7 +200,6 @@ updates_and_resets(void **state)
     json_t *created = managed_fields_update(NULL, sent, type, &writer);
     char *fields = fields_of(created, "one");
 
-    (void)state;
     assert_string_equal(fields, "{\"f:data\": {\".\": {}, \"f:a\": {}}, \"f:metadata\": "
                                 "{\"f:labels\": {\".\": {}, \"f:l\": {}}}}");
     free(fields);
@@ -270,8 +262,7 @@ updates_and_resets(void **state)
         json_decref(all[i]);
 }
 
-static void
-names_of_managers(void **state)
+TEST(names_of_managers)
 {
     static const char *const agents[][2] = {
         {"kubectl/v1.32.5 (linux/amd64) kubernetes/9894294", "kubectl"},
@@ -281,7 +272,6 @@ names_of_managers(void **state)
     };
     g_autofree char *longest = g_strnfill(200, 'x');
 
-    (void)state;
     for (gsize i = 0; i < G_N_ELEMENTS(agents); i++) {
         g_autofree char *manager = manager_of_user_agent(agents[i][0]);
         assert_string_equal(manager, agents[i][1]);
@@ -297,15 +287,4 @@ names_of_managers(void **state)
     assert_string_equal(
         unprintable,
         "fieldManager: Invalid value: \"a\\n\": invalid character U+000A (at position 1)");
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chains_of_writes),
-        cmocka_unit_test(updates_and_resets),
-        cmocka_unit_test(names_of_managers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a server says of itself: discovery equals that of a real 1.32.13; OpenAPI has a type for
  * each kind, whole references, and what kubectl looks for. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "run/files/packed.h"
 #include "serve/api/openapi/custom.h"
 #include "serve/api/openapi/openapi.h"
+#include "tests/lib/test.h"
 
 static const ServedApis all_apis;
 
@@ -22,15 +18,13 @@ is_built_in(const ApiResource *resource, const void *data)
     return !resource->is_off && !resource->type->custom;
 }
 
-static void
-discovery_equals_the_recording(void **state)
+TEST(discovery_equals_the_recording)
 {
     g_autofree char *path = g_build_filename(g_getenv("KVOLSIM_SRCDIR"), "tests", "serve",
                                              "recorded-discovery.json.xz", NULL);
     const ServedApis served = {.minor = 32, .serves = is_built_in};
     g_autofree char *text = NULL;
 
-    (void)state;
     assert_true(packed_get_contents(path, &text, NULL, NULL));
     json_t *recorded = json_loads(text, 0, NULL);
     for (int legacy = 0; legacy < 2; legacy++) {
@@ -126,10 +120,8 @@ openapi_list_has(const json_t *list, const char *name)
     return FALSE;
 }
 
-static void
-releases_serve_what_they_served(void **state)
+TEST(releases_serve_what_they_served)
 {
-    (void)state;
     for (int minor = 18; minor <= 36; minor++) {
         const ServedApis served = {.minor = minor, .serves = is_built_in};
         g_autoptr(GHashTable) versions = g_hash_table_new(g_str_hash, g_str_equal);
@@ -159,8 +151,7 @@ releases_serve_what_they_served(void **state)
 }
 
 /* A release has the fields that it had: PersistentVolumeClaimSpec, ObjectMeta. */
-static void
-releases_have_their_fields(void **state)
+TEST(releases_have_their_fields)
 {
     static const struct {
         const char *type, *field;
@@ -174,7 +165,6 @@ releases_have_their_fields(void **state)
         {"io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta", "clusterName",               18, 24},
     };
 
-    (void)state;
     for (int minor = 18; minor <= 36; minor++) {
         const ServedApis served = {.minor = minor, .serves = is_built_in};
         json_auto_t *document = openapi_v3_document(&served, "api/v1");
@@ -191,15 +181,13 @@ releases_have_their_fields(void **state)
 }
 
 /* The plain documents name the same resources as the aggregated one. */
-static void
-plain_discovery_has_the_same(void **state)
+TEST(plain_discovery_has_the_same)
 {
     json_t *aggregated = discovery_aggregated(&all_apis, FALSE),
            *groups = discovery_groups(&all_apis);
     json_t *item, *version;
     gsize i, j;
 
-    (void)state;
     assert_int_equal(json_array_size(json_object_get(groups, "groups")),
                      json_array_size(json_object_get(aggregated, "items")));
     json_array_foreach(json_object_get(aggregated, "items"), i, item) {
@@ -277,14 +265,12 @@ check_patches(const json_t *paths)
     }
 }
 
-static void
-documents_are_whole(void **state)
+TEST(documents_are_whole)
 {
     json_t *index = openapi_v3_index(&all_apis), *address, *v2 = openapi_v2(&all_apis);
     const char *path;
     gsize n_types = 0;
 
-    (void)state;
     json_object_foreach(json_object_get(index, "paths"), path, address) {
         json_t *document = openapi_v3_document(&all_apis, path);
         const json_t *schemas = json_object_get(json_object_get(document, "components"), "schemas");
@@ -338,14 +324,12 @@ static const char definition[] =
     "\"properties\": {\"spec\": {\"type\": \"string\"}}}}}, {\"name\": \"v1alpha1\", \"served\": "
     "false}]}}]";
 
-static void
-parts_of_documents(void **state)
+TEST(parts_of_documents)
 {
     json_t *custom = json_loads(definition, 0, NULL);
     g_autoptr(CustomResources) resources = custom_resources_new(custom);
     const ServedApis served = {.custom = resources};
 
-    (void)state;
     for (gsize i = 0; i < G_N_ELEMENTS(parts); i++) {
         json_t *document = openapi_v3_document(&served, parts[i].path);
         const json_t *at = json_object_get(json_object_get(document, "components"), "schemas");
@@ -373,18 +357,4 @@ parts_of_documents(void **state)
         "\"kind\":\"Thing\",\"verbs\":[\"get\",\"patch\",\"update\"]}]}");
     free(text);
     json_decref(list);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(discovery_equals_the_recording),
-        cmocka_unit_test(releases_serve_what_they_served),
-        cmocka_unit_test(releases_have_their_fields),
-        cmocka_unit_test(plain_discovery_has_the_same),
-        cmocka_unit_test(documents_are_whole),
-        cmocka_unit_test(parts_of_documents),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

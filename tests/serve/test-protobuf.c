@@ -4,19 +4,15 @@
  * within messages). Damaged ones are refused, or are some object, but never end the program. Each
  * field of each kind that discovery serves has a number. Objects that are drawn from the types come
  * back equal from protobuf. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <gio/gio.h>
+#include <string.h>
 
 #include "models/api/field.h"
 #include "models/api/schema/resources.h"
 #include "models/api/schema/schema.h"
 #include "serve/api/protobuf/protobuf.h"
 #include "sim/random.h"
+#include "tests/lib/test.h"
 
 /* Returns: (owned): of {body: base64, object} */
 static json_t *
@@ -36,14 +32,12 @@ body_of(const json_t *row, gsize *length)
     return g_base64_decode(json_string_value(json_object_get(row, "body")), length);
 }
 
-static void
-recorded_bodies_are_objects(void **state)
+TEST(recorded_bodies_are_objects)
 {
     json_auto_t *cases = read_cases();
     json_t *row;
     gsize i;
 
-    (void)state;
     json_array_foreach(cases, i, row) {
         g_autoptr(GError) error = NULL;
         gsize length;
@@ -67,8 +61,7 @@ decode_spoilt(const guchar *bytes, gsize length)
     assert_true((found == NULL) == (error != NULL));
 }
 
-static void
-damaged_bodies_end_nothing(void **state)
+TEST(damaged_bodies_end_nothing)
 {
     const SimStream stream = sim_stream_from(1, 0, "test/protobuf");
 
@@ -76,7 +69,6 @@ damaged_bodies_end_nothing(void **state)
     json_t *row;
     gsize i;
 
-    (void)state;
     json_array_foreach(cases, i, row) {
         gsize length;
         g_autofree guchar *bytes = body_of(row, &length);
@@ -94,14 +86,12 @@ damaged_bodies_end_nothing(void **state)
     }
 }
 
-static void
-other_bytes_are_refused(void **state)
+TEST(other_bytes_are_refused)
 {
     static const char *const wrong[] = {
         "e30=", "azhzAA==", "azhzABL/////fw==", "azhzABc=", "azhzAAoECgJ2MQ==",
     };
 
-    (void)state;
     for (gsize i = 0; i < G_N_ELEMENTS(wrong); i++) {
         g_autoptr(GError) error = NULL;
         gsize length;
@@ -112,14 +102,12 @@ other_bytes_are_refused(void **state)
 }
 
 /* A VolumeSnapshot, a Nothing of apps/v1. */
-static void
-kinds_without_numbers_are_not_read(void **state)
+TEST(kinds_without_numbers_are_not_read)
 {
     static const char *const bodies[] = {
         "azhzAAosChpzbmFwc2hvdC5zdG9yYWdlLms4cy5pby92MRIOVm9sdW1lU25hcHNob3QSAA==",
         "azhzAAoSCgdhcHBzL3YxEgdOb3RoaW5nEgA="};
 
-    (void)state;
     for (gsize i = 0; i < G_N_ELEMENTS(bodies); i++) {
         g_autoptr(GError) error = NULL;
         gsize length;
@@ -153,13 +141,11 @@ check_numbers(const SchemaType *type, gboolean is_kind, GHashTable *within)
     }
 }
 
-static void
-served_kinds_have_numbers(void **state)
+TEST(served_kinds_have_numbers)
 {
     g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
     const ApiResource *row;
 
-    (void)state;
     for (unsigned i = 0; (row = api_resource(i)) != NULL; i++) {
         g_autofree char *api_version = *row->group == '\0'
                                            ? g_strdup(row->version)
@@ -276,12 +262,10 @@ draw_value(Draw *self, const SchemaType *type, gboolean may_be_zero, unsigned de
     }
 }
 
-static void
-drawn_objects_come_back(void **state)
+TEST(drawn_objects_come_back)
 {
     Draw draw = {.stream = sim_stream_from(1, 0, "test/protobuf-objects")};
 
-    (void)state;
     for (unsigned round = 0; round < 20; round++)
         for (const SchemaKind *kind = schema_kinds; kind->kind != NULL; kind++) {
             const char *api_version =
@@ -306,15 +290,13 @@ drawn_objects_come_back(void **state)
 }
 
 /* A body may hold anything in a field that no model reads: such a value is left out. */
-static void
-values_of_another_type_are_left_out(void **state)
+TEST(values_of_another_type_are_left_out)
 {
     json_auto_t *object = json_pack("{s:s, s:s, s:{s:i, s:[s]}, s:s, s:{s:i, s:s}}", "apiVersion",
                                     "v1", "kind", "ConfigMap", "metadata", "name", 5, "labels", "x",
                                     "immutable", "yes", "data", "a", 1, "b", "c");
     gsize length;
 
-    (void)state;
     g_autoptr(GBytes) bytes = protobuf_encode(object);
     const guint8 *data = g_bytes_get_data(bytes, &length);
     json_auto_t *found = protobuf_decode(data, length, NULL);
@@ -324,8 +306,7 @@ values_of_another_type_are_left_out(void **state)
 }
 
 /* Lists: {metadata, items}. Watches: frames of {type, object}. */
-static void
-lists_and_events_have_their_frames(void **state)
+TEST(lists_and_events_have_their_frames)
 {
     json_auto_t *item = json_pack("{s:s, s:s, s:{s:s}}", "apiVersion", "v1", "kind", "Secret",
                                   "metadata", "name", "a"),
@@ -343,7 +324,6 @@ lists_and_events_have_their_frames(void **state)
                                       "\x0a\x0c\x0a\x02v1\x12\x06Secret\x12\x05\x0a\x03\x0a\x01"
                                       "a";
 
-    (void)state;
     protobuf_append_item(items, schema_find("v1", "Secret"), item);
     g_autoptr(GBytes) bytes = protobuf_encode_list(list, items);
     assert_int_equal(g_bytes_get_size(bytes), sizeof list_bytes - 1);
@@ -351,21 +331,4 @@ lists_and_events_have_their_frames(void **state)
     protobuf_append_event(stream, "ADDED", item);
     assert_int_equal(stream->len, sizeof event_bytes - 1);
     assert_memory_equal(stream->data, event_bytes, stream->len);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(recorded_bodies_are_objects),
-        cmocka_unit_test(damaged_bodies_end_nothing),
-        cmocka_unit_test(other_bytes_are_refused),
-        cmocka_unit_test(kinds_without_numbers_are_not_read),
-        cmocka_unit_test(served_kinds_have_numbers),
-        cmocka_unit_test(drawn_objects_come_back),
-        cmocka_unit_test(values_of_another_type_are_left_out),
-        cmocka_unit_test(lists_and_events_have_their_frames),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,17 +3,13 @@
  * types, server-side apply after client-side apply. What they make of the stored object, and of its
  * managedFields, equals the server's answer. A line of the file is one write: method, content type,
  * manager, the object before (null: a create), the body, the answer. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "models/api/patch/patch.h"
 #include "run/files/packed.h"
 #include "serve/api/apply/defaults.h"
 #include "serve/api/apply/managed-fields.h"
+#include "tests/lib/test.h"
 
 static const char *
 recorded_writes_text_of(const json_t *object, const char *key)
@@ -140,15 +136,13 @@ check_row(const json_t *row)
     json_decref(wanted);
 }
 
-static void
-recorded_writes_give_the_recorded_answers(void **state)
+TEST(recorded_writes_give_the_recorded_answers)
 {
     g_autofree char *path = g_build_filename(g_getenv("KVOLSIM_SRCDIR"), "tests", "serve",
                                              "recorded-writes.jsonl.xz", NULL);
     g_autofree char *text = NULL;
     g_autoptr(GError) error = NULL;
 
-    (void)state;
     if (!packed_get_contents(path, &text, NULL, &error))
         fail_msg("%s", error->message);
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
@@ -158,13 +152,4 @@ recorded_writes_give_the_recorded_answers(void **state)
         check_row(row);
         json_decref(row);
     }
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(recorded_writes_give_the_recorded_answers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "tests/sidecar/retries.h"
+#include "tests/lib/test.h"
 
 #define GRID "0 1000 3000 7000 15000 31000 63000 127000 255000 511000 811000 1111000"
 

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka wants those. */
-#include <cmocka.h>
-
+#include "tests/lib/test.h"
 #include "world.h"
 
 /* Compare the sidecar's requests, calls and Events with the expected ones. */

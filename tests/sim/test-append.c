@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "sim/append.h"
+#include "tests/lib/test.h"
 
 /* Numbers as printf() has them, texts as JSON wants them. */
 
@@ -43,12 +38,10 @@ assert_numbers(uint64_t number)
     assert_int_equal(text->len, strlen(wanted));
 }
 
-static void
-numbers_are_as_printf_has_them(void **state)
+TEST(numbers_are_as_printf_has_them)
 {
     g_autoptr(GRand) random = g_rand_new_with_seed(1);
 
-    (void)state;
     assert_numbers(0);
     assert_numbers(UINT64_MAX);
     for (uint64_t power = 1; power < UINT64_MAX / 10; power *= 10) {
@@ -61,12 +54,10 @@ numbers_are_as_printf_has_them(void **state)
 }
 
 /* Objects that are older than the run. */
-static void
-times_before_the_start_are_as_printf_has_them(void **state)
+TEST(times_before_the_start_are_as_printf_has_them)
 {
     static const SimTime times[] = {-1, -999, -1000, -1500, -SIM_SECOND, -SIM_HOUR - 7};
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(times); i++) {
         g_autoptr(GString) text = g_string_new(NULL);
         g_autofree char *wanted =
@@ -98,8 +89,7 @@ assert_six_digits(uint64_t number, uint32_t divisor)
 
 /* Times of every size, percentages as in plots, and values at which %.6g rounds up to another
  * digit. */
-static void
-six_digits_are_as_printf_has_them(void **state)
+TEST(six_digits_are_as_printf_has_them)
 {
     static const uint64_t edges[] = {0,
                                      1,
@@ -123,7 +113,6 @@ six_digits_are_as_printf_has_them(void **state)
     g_autoptr(GRand) random = g_rand_new_with_seed(1);
     unsigned n_told = 0;
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(edges); i++)
         assert_six_digits(edges[i], 1);
     for (unsigned i = 0; i < N_RANDOM; i++)
@@ -155,10 +144,8 @@ static const struct {
     {"escapes among UTF-8", "漢\"字\n漢\\字",  "\"漢\\\"字\\n漢\\\\字\""},
 };
 
-static void
-texts_have_the_escapes_of_json(void **state)
+TEST(texts_have_the_escapes_of_json)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(texts); i++) {
         g_autoptr(GString) text = g_string_new("before ");
         g_autofree char *wanted = g_strconcat("before ", texts[i].wanted, NULL);
@@ -170,10 +157,8 @@ texts_have_the_escapes_of_json(void **state)
 }
 
 /* Every character at every place of its word of eight: one at a time. */
-static void
-each_character_is_escaped_alike_everywhere(void **state)
+TEST(each_character_is_escaped_alike_everywhere)
 {
-    (void)state;
     for (unsigned c = 1; c < 256; c++)
         for (unsigned place = 0; place < 12; place++) {
             char value[] = "xxxxxxxxxxxx", alone[] = {(char)c, '\0'};
@@ -191,12 +176,10 @@ each_character_is_escaped_alike_everywhere(void **state)
 }
 
 /* The text stays complete and ends with a NUL, however much room there was. */
-static void
-room_is_made_where_there_is_none(void **state)
+TEST(room_is_made_where_there_is_none)
 {
     g_autoptr(GString) text = g_string_sized_new(1), wanted = g_string_new(NULL);
 
-    (void)state;
     for (unsigned i = 0; i < 3000; i++) {
         append_unsigned(text, i);
         append_literal(text, ";");
@@ -204,19 +187,4 @@ room_is_made_where_there_is_none(void **state)
         assert_int_equal(text->str[text->len], '\0');
     }
     assert_string_equal(text->str, wanted->str);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_are_as_printf_has_them),
-        cmocka_unit_test(times_before_the_start_are_as_printf_has_them),
-        cmocka_unit_test(six_digits_are_as_printf_has_them),
-        cmocka_unit_test(texts_have_the_escapes_of_json),
-        cmocka_unit_test(each_character_is_escaped_alike_everywhere),
-        cmocka_unit_test(room_is_made_where_there_is_none),
-    };
-
-    return cmocka_run_group_tests_name("append", tests, NULL, NULL);
 }

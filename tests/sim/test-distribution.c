@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "test-list.h"
-
 #include "sim/distribution.h"
 #include "sim/portable-math.h"
 #include "sim/sim-test.h"
+#include "tests/lib/test.h"
 
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_sf_gamma.h>
@@ -222,6 +221,7 @@ has_its_shape(void **state)
     if (row->cdf != NULL)
         assert_follows(draws, row->cdf);
 }
+TEST_ROWS(shape_cases, has_its_shape);
 
 /* A slower distribution makes each draw slower; variants of a sweep rely on that. */
 static void
@@ -239,9 +239,9 @@ grows_with_u(void **state)
     }
     assert_true(sim_dist_quantile(dist, 1 - 0x1p-53) >= last);
 }
+TEST_ROWS(shape_cases, grows_with_u);
 
-static void
-quantiles_are_where_they_were_asked_for(void **state)
+TEST(quantiles_are_where_they_were_asked_for)
 {
     const SimDistArg args[] = {TIME("p50", 1200 * SIM_MS), TIME("p99", 4 * S)};
     g_autoptr(SimDist) lognormal = sim_dist_new("lognormal", args, 2, NULL);
@@ -251,7 +251,6 @@ quantiles_are_where_they_were_asked_for(void **state)
     g_autoptr(SimDist) level =
         sim_dist_new("empirical", (const SimDistArg[]){LIST("quantiles", level_list)}, 1, NULL);
 
-    (void)state;
     assert_int_equal(sim_dist_quantile(lognormal, 0.5), 1200 * SIM_MS);
     assert_int_equal(sim_dist_quantile(lognormal, 0.99), 4 * S);
     assert_int_equal(sim_dist_quantile(exponential, 0.01), S);
@@ -262,26 +261,22 @@ quantiles_are_where_they_were_asked_for(void **state)
     assert_int_equal(sim_dist_quantile(level, 0.9), 3 * S);
 }
 
-static void
-too_long_is_never(void **state)
+TEST(too_long_is_never)
 {
     const SimDistArg args[] = {TIME("min", 1000 * S), NUMBER("shape", 0.01)};
     g_autoptr(SimDist) pareto = sim_dist_new("pareto", args, 2, NULL);
 
-    (void)state;
     assert_int_equal(sim_dist_quantile(pareto, 0.9), SIM_TIME_MAX);
     assert_true(isinf(sim_dist_mean(pareto)));
 }
 
-static void
-a_negative_bound_lets_values_be_negative(void **state)
+TEST(a_negative_bound_lets_values_be_negative)
 {
     const SimDistArg args[] = {TIME("mean", 0), TIME("stddev", S), TIME("min", -5 * S)};
     g_autoptr(SimDist) normal = sim_dist_new("normal", args, 3, NULL);
     g_autoptr(SimDist) uniform = sim_dist_new_uniform(-10, 10);
     g_autoptr(SimDist) lowest = sim_dist_new_uniform(INT64_MIN, 0);
 
-    (void)state;
     assert_int_equal(sim_dist_quantile(uniform, 0.125), -8); /* -7.5, away from 0 */
     assert_int_equal(sim_dist_quantile(uniform, 0.33), -3);  /* -3.4 */
     assert_int_equal(sim_dist_quantile(uniform, 0.875), 8);
@@ -290,8 +285,7 @@ a_negative_bound_lets_values_be_negative(void **state)
     assert_true(sim_dist_quantile(lowest, 0x1p-53) < -SIM_TIME_MAX / 2);
 }
 
-static void
-a_mixture_draws_from_its_parts(void **state)
+TEST(a_mixture_draws_from_its_parts)
 {
     g_autoptr(SimDist) fast =
         sim_dist_new("exponential", (const SimDistArg[]){TIME("mean", 2 * S)}, 1, NULL);
@@ -304,7 +298,6 @@ a_mixture_draws_from_its_parts(void **state)
         sim_dist_new("mixture", (const SimDistArg[]){LIST("parts", parts)}, 1, NULL);
     g_autofree SimTime *draws = g_new(SimTime, N_DRAWS);
 
-    (void)state;
     assert_non_null(mixture);
     assert_true(fabs(sim_dist_mean(mixture) / S - 2) < 1e-9);
     g_clear_pointer(&fast, sim_dist_unref); /* the mixture has a reference of its own */
@@ -316,8 +309,7 @@ a_mixture_draws_from_its_parts(void **state)
 }
 
 /* Two bells with a step between them, as in the profile of timings: the worst case for a table. */
-static void
-a_table_keeps_to_the_distribution(void **state)
+TEST(a_table_keeps_to_the_distribution)
 {
     g_autoptr(SimDist) early = sim_dist_new_uniform(-S / 1000, 0);
     g_autoptr(SimDist) late = sim_dist_new_lognormal(S / 500, 0.75, S / 100);
@@ -329,7 +321,6 @@ a_table_keeps_to_the_distribution(void **state)
     g_autoptr(SimDist) exact = sim_dist_new("mixture", args, G_N_ELEMENTS(args), NULL);
     g_autoptr(SimDist) table = sim_dist_tabulate(exact);
 
-    (void)state;
     assert_non_null(exact);
     assert_true(sim_dist_mean(table) == sim_dist_mean(exact));
     for (unsigned i = 0; i < N_DRAWS; i++) {
@@ -342,14 +333,12 @@ a_table_keeps_to_the_distribution(void **state)
     assert_int_equal(sim_dist_quantile(table, 1 - 0x1p-53), sim_dist_quantile(exact, 1 - 0x1p-53));
 }
 
-static void
-shorthands(void **state)
+TEST(shorthands)
 {
     g_autoptr(SimDist) constant = sim_dist_new_constant(5);
     g_autoptr(SimDist) uniform = sim_dist_new_uniform(10, 20);
     g_autoptr(SimDist) lognormal = sim_dist_new_lognormal(S, 0.5, 7);
 
-    (void)state;
     assert_int_equal(sim_dist_quantile(constant, 0.3), 5);
     assert_int_equal(sim_dist_quantile(uniform, 0.5), 15);
     assert_int_equal(sim_dist_quantile(lognormal, 0.5), S + 7);
@@ -410,30 +399,11 @@ distribution_complains(void **state)
     assert_true(g_error_matches(error, SIM_ERROR, SIM_ERROR_INVALID));
     assert_string_equal(error->message, row->message);
 }
+TEST_ROWS(bad_cases, distribution_complains);
 
-static void
-names_its_arguments(void **state)
+TEST(names_its_arguments)
 {
-    (void)state;
     assert_string_equal(sim_dist_kind_args("gamma"), "shape, scale, mean, cv, shift, min, max");
     assert_string_equal(sim_dist_kind_args("uniform"), "min, max, shift");
     assert_null(sim_dist_kind_args("zipf"));
-}
-
-int
-main(void)
-{
-    TestList tests = {0};
-
-    TEST_ROWS(tests, shape_cases, has_its_shape);
-    TEST_ROWS(tests, shape_cases, grows_with_u);
-    TEST(tests, quantiles_are_where_they_were_asked_for);
-    TEST(tests, too_long_is_never);
-    TEST(tests, a_negative_bound_lets_values_be_negative);
-    TEST(tests, a_mixture_draws_from_its_parts);
-    TEST(tests, a_table_keeps_to_the_distribution);
-    TEST(tests, shorthands);
-    TEST_ROWS(tests, bad_cases, distribution_complains);
-    TEST(tests, names_its_arguments);
-    return test_list_run("distribution", tests);
 }

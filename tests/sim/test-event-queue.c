@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The engine against a plain sorted array, the rules of one instant, cancelling, running and
  * stopping, and causes. */
-#include "test-list.h"
-
 #include "sim/random.h"
 #include "sim/sim-test.h"
 #include "sim/sim.h"
 #include "sim/trace-internal.h"
+#include "tests/lib/test.h"
 
 /* ---- A model: an array, searched for the least ---- */
 
@@ -240,6 +239,7 @@ fires_as_the_model(void **state)
         assert_int_equal(model.n_scheduled, model.n_fired + model.n_freed);
     }
 }
+TEST_ROWS(model_cases, fires_as_the_model);
 
 /* ---- Events that write letters ---- */
 
@@ -280,12 +280,10 @@ write_and_schedule_now(Sim *sim, void *data)
 
 static const SimEventType tick_that_schedules = {.name = "tick", .fire = write_and_schedule_now};
 
-static void
-ticks_come_last_and_what_they_schedule_before_the_next(void **state)
+TEST_WITH(start_writing, stop_writing, ticks_come_last_and_what_they_schedule_before_the_next)
 {
     g_autoptr(Sim) sim = sim_new(&(SimOptions){0});
 
-    (void)state;
     sim_at_tick(sim, 5, 7, &tick_that_schedules, GINT_TO_POINTER('c'), 1, 0);
     sim_at_tick(sim, 5, 3, &tick_that_schedules, GINT_TO_POINTER('b'), 1, 0);
     sim_at_tick(sim, 5, (UINT64_C(1) << 38) - 1, &tick_that_schedules, GINT_TO_POINTER('z'), 1, 0);
@@ -296,15 +294,13 @@ ticks_come_last_and_what_they_schedule_before_the_next(void **state)
     assert_string_equal(written->str, "12b!c!z!6");
 }
 
-static void
-never_is_not_scheduled(void **state)
+TEST_WITH(start_writing, stop_writing, never_is_not_scheduled)
 {
     g_autoptr(Sim) sim = sim_new(&(SimOptions){0});
     static const SimEventType event = {
         .name = "never", .fire = write_letter, .free_data = model_freed};
     Model model = {0};
 
-    (void)state;
     the_model = &model;
     assert_int_equal(sim_at(sim, SIM_TIME_MAX, &event, NULL, 1), 0);
     assert_int_equal(sim_after(sim, SIM_TIME_MAX - 1, &event, NULL, 1) != 0, TRUE);
@@ -323,12 +319,10 @@ stop_now(Sim *sim, void *data)
 
 static const SimEventType stop_event = {.name = "stop", .fire = stop_now};
 
-static void
-runs_until(void **state)
+TEST_WITH(start_writing, stop_writing, runs_until)
 {
     g_autoptr(Sim) sim = sim_new(&(SimOptions){0});
 
-    (void)state;
     sim_at(sim, 10, &write_event, GINT_TO_POINTER('a'), 1);
     sim_at(sim, 20, &stop_event, GINT_TO_POINTER('b'), 1);
     sim_at(sim, 20, &write_event, GINT_TO_POINTER('c'), 1);
@@ -347,13 +341,11 @@ runs_until(void **state)
     assert_int_equal(sim_now(sim), 30);
 }
 
-static void
-an_id_does_not_cancel_a_later_event(void **state)
+TEST_WITH(start_writing, stop_writing, an_id_does_not_cancel_a_later_event)
 {
     g_autoptr(Sim) sim = sim_new(&(SimOptions){0});
     SimEventId first = sim_at(sim, 1, &write_event, GINT_TO_POINTER('a'), 1);
 
-    (void)state;
     sim_step(sim);
     SimEventId second =
         sim_at(sim, 2, &write_event, GINT_TO_POINTER('b'), 1); /* takes the place of the first */
@@ -391,13 +383,11 @@ see_and_schedule(Sim *sim, void *data)
 
 static const SimEventType see_more_event = {.name = "see more", .fire = see_and_schedule};
 
-static void
-causes_form_chains_that_add_up(void **state)
+TEST_WITH(start_writing, stop_writing, causes_form_chains_that_add_up)
 {
     g_autoptr(Sim) sim = sim_new(&(SimOptions){0});
     Causes causes = {0};
 
-    (void)state;
     sim_after(sim, 10, &see_more_event, &causes, 6);
     sim_run_until(sim, 100);
     const SimTrace *trace = sim_trace(sim);
@@ -422,13 +412,11 @@ causes_form_chains_that_add_up(void **state)
     assert_int_equal(sim_resume(sim, 2, 4, 3), 2); /* of this instant: no wait */
 }
 
-static void
-an_untraced_run_keeps_no_causes(void **state)
+TEST_WITH(start_writing, stop_writing, an_untraced_run_keeps_no_causes)
 {
     g_autoptr(Sim) sim = sim_new(&(SimOptions){.untraced = TRUE});
     Causes causes = {0};
 
-    (void)state;
     sim_after(sim, 10, &see_more_event, &causes, 6);
     sim_run_until(sim, 100);
     assert_int_equal(sim_trace_length(sim_trace(sim)), 1);
@@ -460,14 +448,12 @@ packed_since(SimCauseId i)
     return i % 1000 == 0 ? INT64_C(1) << i / 1000 * 2 : i % 3;
 }
 
-static void
-a_packed_trace_is_the_same(void **state)
+TEST_WITH(start_writing, stop_writing, a_packed_trace_is_the_same)
 {
     const SimCauseId n = 70000;
     g_autoptr(SimTrace) trace = sim_trace_new(NULL);
     SimTime at = 0;
 
-    (void)state;
     for (SimCauseId i = 1; i < n; i++) {
         SimCause entry = packed_entry(i);
         at += i < 30000 ? packed_since(i) : 1;
@@ -493,35 +479,12 @@ a_packed_trace_is_the_same(void **state)
 }
 
 /* An entry at the time of its parent is the parent. */
-static void
-a_trace_has_no_entries_without_length(void **state)
+TEST_WITH(start_writing, stop_writing, a_trace_has_no_entries_without_length)
 {
     g_autoptr(SimTrace) trace = sim_trace_new(NULL);
 
-    (void)state;
     for (SimCauseId id = 1; id < 1000; id++) {
         assert_int_equal(sim_trace_add(trace, id - 1, id, 1, (uint16_t)id), id);
         assert_int_equal(sim_trace_add(trace, id, id, 1, 0), id);
     }
-}
-
-int
-main(void)
-{
-    TestList tests = {0};
-
-    TEST_ROWS(tests, model_cases, fires_as_the_model);
-    TEST(tests, ticks_come_last_and_what_they_schedule_before_the_next);
-    TEST(tests, never_is_not_scheduled);
-    TEST(tests, runs_until);
-    TEST(tests, an_id_does_not_cancel_a_later_event);
-    TEST(tests, causes_form_chains_that_add_up);
-    TEST(tests, an_untraced_run_keeps_no_causes);
-    TEST(tests, a_packed_trace_is_the_same);
-    TEST(tests, a_trace_has_no_entries_without_length);
-    for (unsigned i = 0; tests[i].name != NULL; i++) {
-        tests[i].setup_func = tests[i].initial_state == NULL ? start_writing : NULL;
-        tests[i].teardown_func = tests[i].initial_state == NULL ? stop_writing : NULL;
-    }
-    return test_list_run("event-queue", tests);
 }

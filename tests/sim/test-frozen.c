@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What was frozen is found again, by its hash and among others of the same hash; nothing else is.
  */
-#include "test-list.h"
-
 #include "sim/frozen.h"
+#include "tests/lib/test.h"
 
 #define N_PARTS 3
 #define N_SAME 50 /* entries of one hash, in each part */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/metrics.h"
 #include "sim/random.h"
-#include "test-list.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -50,6 +50,7 @@ prints(void **state)
     sim_metrics_append_number(text, row->number);
     assert_string_equal(text->str + 2, row->text);
 }
+TEST_ROWS(numbers, prints);
 
 /* The rule: one digit more until it reads back as the same number. */
 static char *
@@ -83,13 +84,11 @@ metrics_check_number(GString *text, double number)
 
 /* Numbers of all magnitudes, small ones among them; times as sums of nanoseconds; whole numbers;
  * few digits at any place. */
-static void
-no_text_is_shorter_and_all_read_as_the_same(void **state)
+TEST(no_text_is_shorter_and_all_read_as_the_same)
 {
     SimStream stream = sim_stream_from(1, 0, "numbers");
     g_autoptr(GString) text = g_string_new(NULL);
 
-    (void)state;
     for (unsigned i = 0; i < 17000; i++) {
         uint64_t bits = sim_random_bits(stream, 0, i), small = bits & 0x800FFFFFFFFFFFFF;
         int64_t integer = (int64_t)bits >> (i % 63);
@@ -129,14 +128,12 @@ series_of(SimMetrics *metrics,
 
 /* The same values give the same series, wherever they stand in memory; other values give others,
  * also if they are the same when joined. */
-static void
-series_are_found_by_all_their_values(void **state)
+TEST(series_are_found_by_all_their_values)
 {
     g_autoptr(SimMetrics) metrics = sim_metrics_new(NULL);
     SimSeries *first = series_of(metrics, &requests, "a", "200", "GET");
     char code[] = "200", verb[] = "GET", job[] = "a";
 
-    (void)state;
     assert_ptr_equal(series_of(metrics, &requests, job, code, verb), first);
     assert_ptr_not_equal(series_of(metrics, &requests, "b", "200", "GET"), first);
     assert_ptr_not_equal(series_of(metrics, &requests, "a", "200G", "ET"), first);
@@ -149,12 +146,10 @@ series_are_found_by_all_their_values(void **state)
     assert_null(sim_metrics_series(NULL, &requests, "a", (const char *const[]){"200", "GET"}));
 }
 
-static void
-many_series_stay_apart(void **state)
+TEST(many_series_stay_apart)
 {
     g_autoptr(SimMetrics) metrics = sim_metrics_new(NULL);
 
-    (void)state;
     for (unsigned turn = 0; turn < 2; turn++) {
         for (unsigned i = 0; i < 5000; i++) {
             g_autofree char *name = g_strdup_printf("claim-%u", i);
@@ -173,13 +168,11 @@ many_series_stay_apart(void **state)
 
 /* MET-160, MET-161: families and labels in order, values escaped, cumulative buckets; no samples of
  * collected gauges that are 0, and no family without a sample. */
-static void
-text_is_as_prometheus_has_it(void **state)
+TEST(text_is_as_prometheus_has_it)
 {
     g_autoptr(SimMetrics) metrics = sim_metrics_new(NULL);
     g_autoptr(GString) text = g_string_new(NULL);
 
-    (void)state;
     sim_series_add(series_of(metrics, &requests, "b\"\\\n", "200", "GET"), 3);
     sim_series_add(series_of(metrics, &requests, "a", "200", "GET"), 1000000);
     sim_series_set(series_of(metrics, &depth, "a", NULL, NULL), 1500000000);
@@ -225,8 +218,7 @@ call(void *data)
     g_string_append_c(caller->calls, caller->name);
 }
 
-static void
-collectors_are_called_in_the_order_added(void **state)
+TEST(collectors_are_called_in_the_order_added)
 {
     g_autoptr(SimMetrics) metrics = sim_metrics_new(NULL);
     g_autoptr(GString) calls = g_string_new(NULL);
@@ -236,7 +228,6 @@ collectors_are_called_in_the_order_added(void **state)
         {calls, 'c'}
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(callers); i++)
         sim_metrics_add_collector(metrics, call, &callers[i]);
     sim_metrics_collect(metrics, 0);
@@ -247,18 +238,4 @@ collectors_are_called_in_the_order_added(void **state)
     sim_metrics_collect(metrics, 0);
     assert_string_equal(calls->str, "abcacacb");
     sim_metrics_remove_collector(NULL, &callers[0]);
-}
-
-int
-main(void)
-{
-    TestList tests = {0};
-
-    TEST_ROWS(tests, numbers, prints);
-    TEST(tests, no_text_is_shorter_and_all_read_as_the_same);
-    TEST(tests, series_are_found_by_all_their_values);
-    TEST(tests, many_series_stay_apart);
-    TEST(tests, text_is_as_prometheus_has_it);
-    TEST(tests, collectors_are_called_in_the_order_added);
-    return test_list_run("sim-metrics", tests);
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The map of addresses against GLib's hash table, and the life of its values. */
-#include "test-list.h"
-
 #include "sim/pointer-map.h"
 #include "sim/random.h"
+#include "tests/lib/test.h"
 
 #define N_KEYS 4096 /* of which some are in use at a time */
 
@@ -56,14 +55,13 @@ does_as_a_hash_table(void **state)
                          g_hash_table_lookup(expected, key_at(row, i)));
     pointer_map_clear(&map, NULL);
 }
+TEST_ROWS(map_cases, does_as_a_hash_table);
 
-static void
-an_empty_one_has_nothing(void **state)
+TEST(an_empty_one_has_nothing)
 {
     PointerMap map = {0};
     int key = 0;
 
-    (void)state;
     assert_null(pointer_map_get(&map, &key));
     assert_null(pointer_map_get(&map, NULL));
     assert_null(pointer_map_take(&map, &key));
@@ -83,13 +81,11 @@ count_freed(void *value)
     n_freed++;
 }
 
-static void
-frees_the_values_that_are_left(void **state)
+TEST(frees_the_values_that_are_left)
 {
     static const MapCase strings = {.step = 8};
     PointerMap map = {0};
 
-    (void)state;
     n_freed = 0;
     for (unsigned i = 0; i < 100; i++)
         pointer_map_set(&map, key_at(&strings, i), &map);
@@ -98,15 +94,4 @@ frees_the_values_that_are_left(void **state)
     pointer_map_clear(&map, count_freed);
     assert_int_equal(n_freed, 70);
     assert_null(map.entries);
-}
-
-int
-main(void)
-{
-    TestList tests = {0};
-
-    TEST_ROWS(tests, map_cases, does_as_a_hash_table);
-    TEST(tests, an_empty_one_has_nothing);
-    TEST(tests, frees_the_values_that_are_left);
-    return test_list_run("pointer-map", tests);
 }

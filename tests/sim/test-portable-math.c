@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Against libm in long double, which is good to 1e-18 here, over wide ranges. */
-#include "test-list.h"
-
 #include "sim/portable-math.h"
 #include "sim/random.h"
+#include "tests/lib/test.h"
 
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_randist.h>
@@ -94,13 +93,12 @@ is_close_to_libm(void **state)
     }
     assert_true(worst < TOLERANCE);
 }
+TEST_ROWS(function_cases, is_close_to_libm);
 
-static void
-powers_are_close_to_libm(void **state)
+TEST(powers_are_close_to_libm)
 {
     SimStream stream = sim_stream_from(1, 0, "pow");
 
-    (void)state;
     for (unsigned i = 0; i < N_POINTS; i++) {
         double x = exp2(200 * sim_random_uniform(stream, 0, i) - 100);
         double y = 10 * sim_random_uniform(stream, 1, i) - 5;
@@ -109,13 +107,11 @@ powers_are_close_to_libm(void **state)
 }
 
 /* GSL's own gamma functions are good to about 1e-14 for shapes below a thousand. */
-static void
-gamma_quantiles_give_the_probability_back(void **state)
+TEST(gamma_quantiles_give_the_probability_back)
 {
     static const double shapes[] = {0.05, 0.3, 0.5, 1, 1.5, 3, 9.99, 10, 30, 100, 500};
     SimStream stream = sim_stream_from(1, 0, "gamma");
 
-    (void)state;
     for (unsigned k = 0; k < G_N_ELEMENTS(shapes); k++)
         for (unsigned i = 0; i < 1000; i++) {
             double p = sim_random_uniform(stream, k, i);
@@ -129,10 +125,8 @@ gamma_quantiles_give_the_probability_back(void **state)
         }
 }
 
-static void
-large_shapes_are_nearly_normal(void **state)
+TEST(large_shapes_are_nearly_normal)
 {
-    (void)state;
     for (unsigned i = 1; i < 20; i++) {
         double p = i / 20.0;
         double x = pm_gamma_quantile(1e6, p);
@@ -191,12 +185,11 @@ edge_is_as_in_libm(void **state)
 
     assert_true(result == row->result || (isnan(result) && isnan(row->result)));
 }
+TEST_ROWS(edge_cases, edge_is_as_in_libm);
 
 /* The same bits as by the logarithm, from the smallest to the largest number that is drawn. */
-static void
-exponential_quantile_is_a_logarithm(void **state)
+TEST(exponential_quantile_is_a_logarithm)
 {
-    (void)state;
     assert_true(pm_exponential_quantile(3, 0x1p-53) == -3 * pm_log(1 - 0x1p-53));
     assert_true(pm_exponential_quantile(3, 1 - 0x1p-53) == -3 * pm_log(0x1p-53));
     for (unsigned i = 1; i < 10000; i++)
@@ -204,13 +197,11 @@ exponential_quantile_is_a_logarithm(void **state)
 }
 
 /* The bits, which no compiler or processor may change. */
-static void
-bits_are_golden(void **state)
+TEST(bits_are_golden)
 {
     uint64_t hash = 0;
     double values[6];
 
-    (void)state;
     for (unsigned i = 1; i < 10000; i++) {
         double p = i / 10000.0;
         values[0] = pm_log(p);
@@ -226,19 +217,4 @@ bits_are_golden(void **state)
         }
     }
     assert_int_equal(hash, UINT64_C(0x38d7fb99aa3bd559));
-}
-
-int
-main(void)
-{
-    TestList tests = {0};
-
-    TEST_ROWS(tests, function_cases, is_close_to_libm);
-    TEST(tests, powers_are_close_to_libm);
-    TEST(tests, gamma_quantiles_give_the_probability_back);
-    TEST(tests, large_shapes_are_nearly_normal);
-    TEST_ROWS(tests, edge_cases, edge_is_as_in_libm);
-    TEST(tests, exponential_quantile_is_a_logarithm);
-    TEST(tests, bits_are_golden);
-    return test_list_run("portable-math", tests);
 }

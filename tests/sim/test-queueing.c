@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The engine as a whole against queues whose mean waits are known in closed form. */
-#include "test-list.h"
-
 #include "sim/distribution.h"
 #include "sim/station.h"
+#include "tests/lib/test.h"
 
 #include <gsl/gsl_cdf.h>
 #include <math.h>
@@ -138,12 +137,4 @@ waits_as_in_theory(void **state)
     assert_true(half_width < 0.05 * row->wait);
     assert_true(fabs(mean - row->wait) < half_width);
 }
-
-int
-main(void)
-{
-    TestList tests = {0};
-
-    TEST_ROWS(tests, queue_cases, waits_as_in_theory);
-    return test_list_run("queueing", tests);
-}
+TEST_ROWS(queue_cases, waits_as_in_theory);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "test-list.h"
-
 #include "sim/random.h"
+#include "tests/lib/test.h"
 
 #include <gsl/gsl_cdf.h>
 #include <math.h>
@@ -38,23 +37,20 @@ bits_are_golden(void **state)
 
     assert_int_equal(sim_random_bits(stream, row->entity, row->n), row->bits);
 }
+TEST_ROWS(golden_bits, bits_are_golden);
 
-static void
-hashes_are_golden(void **state)
+TEST(hashes_are_golden)
 {
-    (void)state;
     assert_int_equal(sim_hash_string(""), UINT64_C(0xe220a8397b1dcdaf));
     assert_int_equal(sim_hash_string("default/data-web-0"), UINT64_C(0x7c04e8c5de497009));
     assert_int_equal(sim_hash_combine(1, 2), UINT64_C(0xa651d5ccf6cfe788));
     assert_int_equal(sim_hash_combine(2, 1), UINT64_C(0x90b9e951e4891a6c));
 }
 
-static void
-a_stream_is_of_its_run(void **state)
+TEST(a_stream_is_of_its_run)
 {
     g_autoptr(Sim) sim = sim_new(&(SimOptions){.seed = 7, .replication = 3});
 
-    (void)state;
     assert_int_equal(sim_stream(sim, "x").key, sim_stream_from(7, 3, "x").key);
     assert_int_not_equal(sim_stream(sim, "x").key, sim_stream(sim, "y").key);
 }
@@ -123,14 +119,13 @@ walks_evenly(void **state)
     for (unsigned bit = 0; bit < 64; bit++) /* 4.5 standard deviations */
         assert_true(fabs(bit_counts[bit] - N_DRAWS / 2.0) < 4.5 * sqrt(N_DRAWS / 4.0));
 }
+TEST_ROWS(walks, walks_evenly);
 
 /* A flipped bit of a name, an entity or a count flips half of the bits. */
-static void
-every_bit_matters(void **state)
+TEST(every_bit_matters)
 {
     SimStream stream = sim_stream_from(1, 0, "avalanche");
 
-    (void)state;
     for (unsigned bit = 0; bit < 64; bit++) {
         unsigned n_entity = 0, n_count = 0, n_hash = 0;
         for (uint64_t i = 0; i < 1000; i++) {
@@ -148,13 +143,11 @@ every_bit_matters(void **state)
     }
 }
 
-static void
-uniform_is_open(void **state)
+TEST(uniform_is_open)
 {
     SimStream stream = sim_stream_from(1, 0, "uniform");
     double sum = 0, squares = 0;
 
-    (void)state;
     for (unsigned i = 0; i < 1000000; i++) {
         double u = sim_random_uniform(stream, 0, i);
         assert_true(u > 0 && u < 1 && 1 - (1 - u) == u);
@@ -165,13 +158,11 @@ uniform_is_open(void **state)
     assert_true(fabs(squares / 1e6 - 1.0 / 3) < 4 * sqrt(4.0 / 45 / 1e6));
 }
 
-static void
-below_is_below(void **state)
+TEST(below_is_below)
 {
     SimStream stream = sim_stream_from(1, 0, "below");
     unsigned counts[7] = {0};
 
-    (void)state;
     for (unsigned i = 0; i < 70000; i++)
         counts[sim_random_below(stream, 0, i, 7)]++;
     assert_chi_squared(counts, 7, 70000);
@@ -199,8 +190,7 @@ place_within(const void *item, SimStream stream, uint64_t walk)
 }
 
 /* All 24 orders of four items are equally likely. */
-static void
-a_walk_takes_any_order(void **state)
+TEST(a_walk_takes_any_order)
 {
     SimStream stream = sim_stream_from(1, 0, "walk");
     RandomItem items[4] = {
@@ -211,7 +201,6 @@ a_walk_takes_any_order(void **state)
     };
     unsigned counts[24] = {0};
 
-    (void)state;
     for (uint64_t walk = 0; walk < 24000; walk++) {
         void *order[] = {&items[0], &items[1], &items[2], &items[3]};
         unsigned code = 0;
@@ -228,13 +217,11 @@ a_walk_takes_any_order(void **state)
 }
 
 /* A walk that leaves items out takes the others in the same order, whatever the order they had. */
-static void
-a_part_of_a_walk_keeps_its_order(void **state)
+TEST(a_part_of_a_walk_keeps_its_order)
 {
     SimStream stream = sim_stream_from(1, 0, "walk");
     RandomItem items[8];
 
-    (void)state;
     for (unsigned i = 0; i < 8; i++)
         items[i] = (RandomItem){0, i};
     for (uint64_t walk = 0; walk < 100; walk++) {
@@ -252,8 +239,7 @@ a_part_of_a_walk_keeps_its_order(void **state)
 }
 
 /* Items of a map within a map follow each other; both maps take any order. */
-static void
-a_map_within_a_map_stays_together(void **state)
+TEST(a_map_within_a_map_stays_together)
 {
     SimStream stream = sim_stream_from(1, 0, "walk");
     RandomItem items[4] = {
@@ -264,7 +250,6 @@ a_map_within_a_map_stays_together(void **state)
     };
     unsigned counts[8] = {0};
 
-    (void)state;
     for (uint64_t walk = 0; walk < 8000; walk++) {
         void *order[] = {&items[0], &items[1], &items[2], &items[3]};
         sim_shuffle(order, 4, place_within, stream, walk);
@@ -274,22 +259,4 @@ a_map_within_a_map_stays_together(void **state)
         counts[sorted[0]->outer * 4 + (sorted[0]->inner - 7) * 2 + (sorted[2]->inner - 7)]++;
     }
     assert_chi_squared(counts, 8, 8000);
-}
-
-int
-main(void)
-{
-    TestList tests = {0};
-
-    TEST_ROWS(tests, golden_bits, bits_are_golden);
-    TEST(tests, hashes_are_golden);
-    TEST(tests, a_stream_is_of_its_run);
-    TEST_ROWS(tests, walks, walks_evenly);
-    TEST(tests, every_bit_matters);
-    TEST(tests, uniform_is_open);
-    TEST(tests, below_is_below);
-    TEST(tests, a_walk_takes_any_order);
-    TEST(tests, a_part_of_a_walk_keeps_its_order);
-    TEST(tests, a_map_within_a_map_stays_together);
-    return test_list_run("random", tests);
 }

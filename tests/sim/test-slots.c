@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The array by slot against a plain array, and that pages of zeros do not stay. */
-#include "test-list.h"
-
 #include "sim/random.h"
 #include "sim/slots.h"
+#include "tests/lib/test.h"
 
 #define N_SLOTS 20000
 #define WINDOW 300 /* objects that live at a time */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "test-list.h"
-
 #include "sim/sim-test.h"
 #include "sim/station.h"
+#include "tests/lib/test.h"
 
 #define WAIT_QUEUE 5
 #define WAIT_SERVICE 6
@@ -71,8 +70,7 @@ submit(Shop *shop, int job)
     sim_station_submit(shop->station, GINT_TO_POINTER(job));
 }
 
-static void
-first_come_first_served(void **state)
+TEST_WITH(shop_open, shop_close, first_come_first_served)
 {
     Shop *shop = *state;
 
@@ -87,8 +85,7 @@ first_come_first_served(void **state)
     assert_int_equal(sim_station_busy(shop->station), 0);
 }
 
-static void
-no_limit(void **state)
+TEST_WITH(shop_open, shop_close, no_limit)
 {
     Shop *shop = *state;
 
@@ -101,8 +98,7 @@ no_limit(void **state)
     assert_string_equal(shop->log->str, "1@0 2@0 3@0 4@0 5@0 ");
 }
 
-static void
-withdraws(void **state)
+TEST_WITH(shop_open, shop_close, withdraws)
 {
     Shop *shop = *state;
 
@@ -119,8 +115,7 @@ withdraws(void **state)
 }
 
 /* A hundred thousand jobs that take no time follow one another without nesting. */
-static void
-jobs_without_duration_do_not_nest(void **state)
+TEST_WITH(shop_open, shop_close, jobs_without_duration_do_not_nest)
 {
     Shop *shop = *state;
 
@@ -136,8 +131,7 @@ jobs_without_duration_do_not_nest(void **state)
 }
 
 /* The queue is a ring: its ends move round it. */
-static void
-the_queue_goes_round(void **state)
+TEST_WITH(shop_open, shop_close, the_queue_goes_round)
 {
     Shop *shop = *state;
     g_autoptr(GString) expected = g_string_new("0@0 ");
@@ -153,21 +147,4 @@ the_queue_goes_round(void **state)
     for (int job = 1; job < 2000; job++)
         g_string_append_printf(expected, "%d@%d ", job, job);
     assert_string_equal(shop->log->str, expected->str);
-}
-
-int
-main(void)
-{
-    TestList tests = {0};
-
-    TEST(tests, first_come_first_served);
-    TEST(tests, no_limit);
-    TEST(tests, withdraws);
-    TEST(tests, jobs_without_duration_do_not_nest);
-    TEST(tests, the_queue_goes_round);
-    for (unsigned i = 0; tests[i].name != NULL; i++) {
-        tests[i].setup_func = shop_open;
-        tests[i].teardown_func = shop_close;
-    }
-    return test_list_run("station", tests);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "test-list.h"
-
 #include "sim/statistics.h"
+#include "tests/lib/test.h"
 
 typedef struct {
     const char *name;
@@ -46,13 +45,12 @@ quantiles(void **state)
     assert_int_equal(sim_sample_mean(&sample), (row->n + 1) / 2 * (row->n > 0));
     sim_sample_clear(&sample);
 }
+TEST_ROWS(quantile_cases, quantiles);
 
-static void
-a_sample_may_go_on(void **state)
+TEST(a_sample_may_go_on)
 {
     SimSample sample;
 
-    (void)state;
     sim_sample_init(&sample);
     sim_sample_add(&sample, 10);
     assert_int_equal(sim_sample_quantile(&sample, 1), 10);
@@ -64,26 +62,13 @@ a_sample_may_go_on(void **state)
     sim_sample_clear(&sample);
 }
 
-static void
-means_do_not_overflow(void **state)
+TEST(means_do_not_overflow)
 {
     SimSample sample;
 
-    (void)state;
     sim_sample_init(&sample);
     for (unsigned i = 0; i < 4; i++)
         sim_sample_add(&sample, SIM_TIME_MAX);
     assert_int_equal(sim_sample_mean(&sample), SIM_TIME_MAX);
     sim_sample_clear(&sample);
-}
-
-int
-main(void)
-{
-    TestList tests = {0};
-
-    TEST_ROWS(tests, quantile_cases, quantiles);
-    TEST(tests, a_sample_may_go_on);
-    TEST(tests, means_do_not_overflow);
-    return test_list_run("statistics", tests);
 }

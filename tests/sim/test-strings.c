@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sim/strings.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* Interned strings: equal texts have one address. */
 
@@ -26,8 +22,7 @@ strings_tear_down(void **state)
     return 0;
 }
 
-static void
-equal_texts_have_one_address(void **state)
+TEST_WITH(strings_set_up, strings_tear_down, equal_texts_have_one_address)
 {
     g_autofree const char **known = g_new(const char *, N_TEXTS);
 
@@ -42,8 +37,7 @@ equal_texts_have_one_address(void **state)
 }
 
 /* A text that was just made has its address still. Two texts in one buffer have two. */
-static void
-texts_without_changes(void **state)
+TEST_WITH(strings_set_up, strings_tear_down, texts_without_changes)
 {
     const char *made[6]; /* more than are remembered */
     char buffer[16];
@@ -62,8 +56,7 @@ texts_without_changes(void **state)
 }
 
 /* Formats of the fast way, and formats that only the slow way can write. */
-static void
-formats(void **state)
+TEST_WITH(strings_set_up, strings_tear_down, formats)
 {
     g_autofree char *long_text = g_strnfill(1000, 'x');
 
@@ -75,8 +68,7 @@ formats(void **state)
 }
 
 /* A list finds an interned item by its address, and any other by its text. */
-static void
-lists_find_items(void **state)
+TEST_WITH(strings_set_up, strings_tear_down, lists_find_items)
 {
     const char *items[] = {strings_intern(*state, "a"), strings_intern(*state, "b")};
     g_autoptr(StringList) list = string_list_new(items, 2);
@@ -87,18 +79,4 @@ lists_find_items(void **state)
     assert_false(string_list_has_interned(NULL, items[0]));
     assert_true(string_list_has(list, copy));
     assert_false(string_list_has(list, "c"));
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(equal_texts_have_one_address, strings_set_up,
-                                        strings_tear_down),
-        cmocka_unit_test_setup_teardown(texts_without_changes, strings_set_up, strings_tear_down),
-        cmocka_unit_test_setup_teardown(formats, strings_set_up, strings_tear_down),
-        cmocka_unit_test_setup_teardown(lists_find_items, strings_set_up, strings_tear_down),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

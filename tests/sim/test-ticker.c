@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tickers asleep against tickers that poll: the same work at the same instants for the same
  * reasons. */
-#include "test-list.h"
-
 #include "sim/sim-test.h"
 #include "sim/ticker.h"
+#include "tests/lib/test.h"
 
 #define N_TICKERS 6
 #define WAIT_TICK 1
@@ -197,6 +196,7 @@ sleeps_as_if_it_polled(void **state)
         assert_string_equal(asleep, polling);
     }
 }
+TEST_ROWS(world_cases, sleeps_as_if_it_polled);
 
 /* ---- One ticker, known instants ---- */
 
@@ -286,13 +286,12 @@ passes_at_known_instants(void **state)
     assert_string_equal(single.log->str, row->passes);
     g_string_free(single.log, TRUE);
 }
+TEST_ROWS(known_cases, passes_at_known_instants);
 
 /* JitterUntil: each pass comes a period and its cost after the one before, and up to the jitter
  * more. */
-static void
-jitter_lengthens_each_period(void **state)
+TEST(jitter_lengthens_each_period)
 {
-    (void)state;
     g_autoptr(Sim) sim = sim_new(&(SimOptions){.seed = 5});
     Single single = {.sim = sim, .log = g_string_new(NULL), .n_again = 1000};
     g_autoptr(SimTicker) ticker = sim_ticker_new(sim, &(SimTickerOptions){
@@ -320,13 +319,11 @@ jitter_lengthens_each_period(void **state)
     g_string_free(single.log, TRUE);
 }
 
-static void
-may_be_freed_within_its_pass(void **state)
+TEST(may_be_freed_within_its_pass)
 {
     g_autoptr(Sim) sim = sim_new(&(SimOptions){0});
     Single single = {.sim = sim, .log = g_string_new(NULL), .n_again = 5, .free_within = TRUE};
 
-    (void)state;
     single.ticker = sim_ticker_new(
         sim, &(SimTickerOptions){.period = 10, .pass = single_pass, .self = &single});
     sim_ticker_wake(single.ticker);
@@ -336,10 +333,8 @@ may_be_freed_within_its_pass(void **state)
     g_string_free(single.log, TRUE);
 }
 
-static void
-next_is_where_a_wake_leads(void **state)
+TEST(next_is_where_a_wake_leads)
 {
-    (void)state;
     for (unsigned jittered = 0; jittered < 2; jittered++)
         for (SimTime woken_at = 1; woken_at < 100; woken_at++) {
             g_autoptr(Sim) sim = sim_new(&(SimOptions){.seed = 3});
@@ -364,17 +359,4 @@ next_is_where_a_wake_leads(void **state)
             assert_int_equal(g_ascii_strtoll(single.log->str, NULL, 10), next);
             g_string_free(single.log, TRUE);
         }
-}
-
-int
-main(void)
-{
-    TestList tests = {0};
-
-    TEST_ROWS(tests, world_cases, sleeps_as_if_it_polled);
-    TEST_ROWS(tests, known_cases, passes_at_known_instants);
-    TEST(tests, jitter_lengthens_each_period);
-    TEST(tests, may_be_freed_within_its_pass);
-    TEST(tests, next_is_where_a_wake_leads);
-    return test_list_run("ticker", tests);
 }

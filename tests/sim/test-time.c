@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "test-list.h"
-
 #include "sim/random.h"
 #include "sim/sim-time.h"
+#include "tests/lib/test.h"
 
 #include <string.h>
 
@@ -53,6 +52,7 @@ parses_and_formats(void **state)
     assert_string_equal(sim_time_format(time, buffer),
                         row->formatted != NULL ? row->formatted : row->text);
 }
+TEST_ROWS(good_times, parses_and_formats);
 
 typedef struct {
     const char *text;
@@ -96,14 +96,13 @@ time_complains(void **state)
     assert_non_null(strstr(error->message, row->complaint));
     assert_int_equal(time, 42);
 }
+TEST_ROWS(bad_times, time_complains);
 
-static void
-every_time_survives_the_round_trip(void **state)
+TEST(every_time_survives_the_round_trip)
 {
     SimStream stream = sim_stream_from(1, 0, "times");
     char buffer[SIM_TIME_BUFFER];
 
-    (void)state;
     for (unsigned i = 0; i < 100000; i++) {
         SimTime time = (SimTime)sim_random_bits(stream, 0, i) >> (i % 64), back = 0;
         assert_true(sim_time_parse(sim_time_format(time, buffer), &back, NULL));
@@ -111,24 +110,10 @@ every_time_survives_the_round_trip(void **state)
     }
 }
 
-static void
-sums_stay_at_never(void **state)
+TEST(sums_stay_at_never)
 {
-    (void)state;
     assert_int_equal(sim_time_add(5, 7), 12);
     assert_int_equal(sim_time_add(-5, 7), 2);
     assert_int_equal(sim_time_add(SIM_TIME_MAX, 1), SIM_TIME_MAX);
     assert_int_equal(sim_time_add(SIM_TIME_MAX - 1, SIM_TIME_MAX), SIM_TIME_MAX);
-}
-
-int
-main(void)
-{
-    TestList tests = {0};
-
-    TEST_ROWS(tests, good_times, parses_and_formats);
-    TEST_ROWS(tests, bad_times, time_complains);
-    TEST(tests, every_time_survives_the_round_trip);
-    TEST(tests, sums_stay_at_never);
-    return test_list_run("sim-time", tests);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "test-list.h"
-
 #include "sim/random.h"
 #include "sim/token-bucket.h"
+#include "tests/lib/test.h"
 
 typedef struct {
     const char *name;
@@ -50,16 +49,15 @@ grants(void **state)
         }
     assert_int_equal(granted, row->last_granted);
 }
+TEST_ROWS(bucket_cases, grants);
 
 /* Grants in any window are at most the burst and what the window refills. */
-static void
-never_grants_more_than_burst_and_rate(void **state)
+TEST(never_grants_more_than_burst_and_rate)
 {
     enum { N = 400 };
     SimStream stream = sim_stream_from(1, 0, "bucket");
     SimTime granted[N];
 
-    (void)state;
     for (uint64_t seed = 0; seed < 50; seed++) {
         double qps = 0.5 + 50 * sim_random_uniform(stream, seed, 0);
         unsigned burst = 1 + (unsigned)sim_random_below(stream, seed, 1, 20);
@@ -78,14 +76,4 @@ never_grants_more_than_burst_and_rate(void **state)
                 assert_true(k - i + 1 <= burst + refilled + 1e-9);
             }
     }
-}
-
-int
-main(void)
-{
-    TestList tests = {0};
-
-    TEST_ROWS(tests, bucket_cases, grants);
-    TEST(tests, never_grants_more_than_burst_and_rate);
-    return test_list_run("token-bucket", tests);
 }

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
 #include "models/api/manifest.h"
 #include "models/external-snapshotter/snapshotter.h"
 #include "models/snapshot-controller/snapshot-controller.h"
+#include "tests/lib/test.h"
 #include "tests/sidecar/world-asserts.h"
 
 /* The snapshot-controller and a driver's csi-snapshotter together, and nothing else: each step of
@@ -27,13 +22,11 @@ const ModelClass *const model_classes[] = {&snapshot_controller_class, &external
 /* ---- A snapshot's whole life ---- */
 
 /* All that is written for one snapshot, in order: the eleven writes of a clean one. */
-static void
-every_write_of_a_clean_snapshot(void **state)
+TEST(every_write_of_a_clean_snapshot)
 {
     const DriverCase driver = {.takes = SIM_SECOND, .ready_after = SIM_SECOND};
     g_autoptr(World) world = world_with_claim(&driver, "Delete");
 
-    (void)state;
     ask(world, "cut", "cuts");
     world_run(world, SIM_SECOND);
     assert_log(world, "UPDATE VolumeSnapshot, UPDATE PersistentVolumeClaim, GET PersistentVolume, "
@@ -60,8 +53,7 @@ every_write_of_a_clean_snapshot(void **state)
 
 /* SNAP-48: nobody hears that a snapshot is ready, so it is asked for again after 1, 2, 4, ...
  * seconds, at most 300. */
-static void
-asks_until_it_is_ready(void **state)
+TEST(asks_until_it_is_ready)
 {
     static const struct {
         SimTime ready_after;
@@ -75,7 +67,6 @@ asks_until_it_is_ready(void **state)
          "1000 2000 4000 8000 16000 32000 64000 128000 256000 512000 812000 1112000"},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         const DriverCase driver = {.ready_after = cases[i].ready_after};
         g_autoptr(World) world = world_with_claim(&driver, "Delete");
@@ -88,8 +79,7 @@ asks_until_it_is_ready(void **state)
 
 /* SNAP-32..34, SNAP-47: with policy Delete nothing is left; with Retain the content and the
  * driver's snapshot stay. */
-static void
-deletes_as_its_policy_says(void **state)
+TEST(deletes_as_its_policy_says)
 {
     for (unsigned deletes = 0; deletes <= 1; deletes++) {
         g_autoptr(World) world = world_with_claim(NULL, deletes ? "Delete" : "Retain");
@@ -108,12 +98,10 @@ deletes_as_its_policy_says(void **state)
 
 /* SNAP-43: kubectl delete of a content does nothing while its snapshot lives; the content goes with
  * the snapshot. */
-static void
-a_content_goes_with_its_snapshot_only(void **state)
+TEST(a_content_goes_with_its_snapshot_only)
 {
     g_autoptr(World) world = world_with_claim(NULL, "Delete");
 
-    (void)state;
     ask(world, "cut", "cuts");
     world_run(world, 5 * SIM_SECOND);
     g_autofree char *content = g_strdup(snapshot(world, "cut")->bound_content);
@@ -128,14 +116,12 @@ a_content_goes_with_its_snapshot_only(void **state)
 
 /* SNAP-31: a claim that is to be restored from it holds its deletion, also some time after it is
  * bound. */
-static void
-a_restore_holds_the_deletion_until_the_resync(void **state)
+TEST(a_restore_holds_the_deletion_until_the_resync)
 {
     const uint32_t bound = CLAIM_BOUND;
     g_autoptr(World) world = world_with_claim(NULL, "Delete");
     Claim *restored = world_claim(world, "restored", "lab", NULL);
 
-    (void)state;
     restored->data_source.api_group = world_intern(world, SNAPSHOT_API_GROUP);
     restored->data_source.kind = world_intern(world, "VolumeSnapshot");
     restored->data_source.name = world_intern(world, "cut");
@@ -198,12 +184,10 @@ live_with_a_refusal(unsigned at, ApiCode code)
 /* Each request of a snapshot's life, refused in a world of its own: it becomes ready and goes all
  * the same, perhaps with the resync's help. Only the finalizer of a content whose status is cleared
  * already is not tried again (SNAP-47). */
-static void
-any_request_may_be_refused_once(void **state)
+TEST(any_request_may_be_refused_once)
 {
     static const ApiCode codes[] = {API_FORBIDDEN, API_CONFLICT};
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(codes); i++) {
         unsigned at = 0;
         while (live_with_a_refusal(at, codes[i]) > at)
@@ -214,8 +198,7 @@ any_request_may_be_refused_once(void **state)
 
 /* SNAP-44, SNAP-45: all are tried again; whether one is final decides if the content may be deleted
  * meanwhile. */
-static void
-errors_of_the_driver(void **state)
+TEST(errors_of_the_driver)
 {
     static const struct {
         CsiCode code;
@@ -231,7 +214,6 @@ errors_of_the_driver(void **state)
         {CSI_ABORTED,            FALSE},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         const DriverCase driver = {.code = cases[i].code, .n_errors = 4};
         g_autoptr(World) world = world_with_claim(&driver, "Delete");
@@ -261,13 +243,11 @@ errors_of_the_driver(void **state)
 }
 
 /* SNAP-49: while CreateSnapshot may be under way nothing is deleted; its success comes first. */
-static void
-a_deletion_waits_for_the_creation(void **state)
+TEST(a_deletion_waits_for_the_creation)
 {
     const DriverCase driver = {.code = CSI_DEADLINE_EXCEEDED, .n_errors = 5};
     g_autoptr(World) world = world_with_claim(&driver, "Delete");
 
-    (void)state;
     ask(world, "cut", "cuts");
     world_run(world, 5 * SIM_SECOND);
     world_delete(world, KIND_VOLUME_SNAPSHOT, "cut");
@@ -280,8 +260,7 @@ a_deletion_waits_for_the_creation(void **state)
 /* SNAP-2, SNAP-6: obstacles to a content. The controller tries again until the obstacle is gone. It
  * tells the error once, or twice (SNAP-3) if the first status conflicts with the finalizer that the
  * same sync has added. */
-static void
-what_stands_in_the_way(void **state)
+TEST(what_stands_in_the_way)
 {
     static const struct {
         const char *class, *second_default;
@@ -305,7 +284,6 @@ what_stands_in_the_way(void **state)
          "will not attempt to take a snapshot\"",                                   TRUE },
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autoptr(World) world = world_with_claim(NULL, "Delete");
         world_edit_status(world, KIND_CLAIM, "data", set_phase, &cases[i].phase);
@@ -327,13 +305,11 @@ what_stands_in_the_way(void **state)
 
 /* SNAP-4: syncSnapshot() returns the error, and the key comes again: the next try finds that the
  * class is gone. (The schema of newer CRDs refuses such a snapshot.) */
-static void
-a_snapshot_of_two_sources(void **state)
+TEST(a_snapshot_of_two_sources)
 {
     g_autoptr(World) world = world_with_claim(NULL, "Delete");
     Object *object = object_new(world_key(world, KIND_VOLUME_SNAPSHOT, "cut"));
 
-    (void)state;
     VOLUME_SNAPSHOT(object)->claim_name = world_intern(world, "data");
     VOLUME_SNAPSHOT(object)->content_name = world_intern(world, "given");
     VOLUME_SNAPSHOT(object)->class_name = world_intern(world, "cuts");
@@ -356,12 +332,10 @@ drop_finalizers(Object *object, const void *data)
 }
 
 /* A quoted text with quotes of its own, as Go's %q prints it. */
-static void
-quotes_within_quotes(void **state)
+TEST(quotes_within_quotes)
 {
     g_autoptr(World) world = world_with_claim(NULL, "Delete");
 
-    (void)state;
     world_delete(world, KIND_VOLUME, "pv");
     world_edit(world, KIND_VOLUME, "pv", drop_finalizers, NULL);
     ask(world, "cut", NULL);
@@ -380,13 +354,11 @@ set_readiness(Object *object, const void *readiness)
 }
 
 /* SNAP-12: one snapshot that never gets ready holds the claim, whatever others there are. */
-static void
-a_stuck_snapshot_holds_the_claim(void **state)
+TEST(a_stuck_snapshot_holds_the_claim)
 {
     const uint32_t not_ready = SNAPSHOT_NOT_READY;
     g_autoptr(World) world = world_with_claim(NULL, "Delete");
 
-    (void)state;
     ask(world, "stuck", "no-such-class");
     ask(world, "cut", "cuts");
     world_run(world, 10 * SIM_SECOND);
@@ -446,8 +418,7 @@ take_old(World *world)
 
 /* SNAP-7, SNAP-46. The error is found at 1 s, when the controller's own status comes back, and
  * after 1, 4 and 8 s of back-off. */
-static void
-binds_what_is_given(void **state)
+TEST(binds_what_is_given)
 {
     static const GivenCase cases[] = {
         {.reference = "cut",
@@ -472,7 +443,6 @@ binds_what_is_given(void **state)
              "VolumeSnapshotContent given but gets a dynamically provisioned one"                                   },
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         const DriverCase driver = {.cannot_list = cases[i].cannot_list};
         g_autoptr(World) world = world_with_claim(&driver, "Delete");
@@ -492,13 +462,11 @@ binds_what_is_given(void **state)
 }
 
 /* SNAP-46: a handle that the driver does not know is never ready. */
-static void
-an_unknown_handle_is_never_ready(void **state)
+TEST(an_unknown_handle_is_never_ready)
 {
     const GivenCase given = {.reference = "cut", .is_unknown = TRUE};
     g_autoptr(World) world = world_with_claim(NULL, "Delete");
 
-    (void)state;
     add_given(world, &given);
     world_run(world, 20 * SIM_SECOND);
     assert_int_equal(snapshot(world, "cut")->readiness, SNAPSHOT_NOT_READY);
@@ -510,14 +478,12 @@ an_unknown_handle_is_never_ready(void **state)
 }
 
 /* SNAP-74: a member of a group belongs to the group's content: no call for it alone. */
-static void
-members_of_groups_are_left_alone(void **state)
+TEST(members_of_groups_are_left_alone)
 {
     g_autoptr(World) world = world_with_claim(NULL, "Delete");
     Object *object = object_new(world_key(world, KIND_SNAPSHOT_CONTENT, "member"));
     SnapshotContent *content = SNAPSHOT_CONTENT(object);
 
-    (void)state;
     content->driver = world_intern(world, WORLD_DRIVER);
     content->deletion_policy = world_intern(world, "Delete");
     content->volume_handle = world_intern(world, "pv");
@@ -545,8 +511,7 @@ name_content(Object *object, const void *content)
 }
 
 /* SNAP-75, SNAP-76: a snapshot of a group takes the status of the content that somebody names. */
-static void
-members_wait_for_their_content(void **state)
+TEST(members_wait_for_their_content)
 {
     g_autoptr(World) world = world_with_claim(NULL, "Delete");
     Object *object = object_new(world_key(world, KIND_VOLUME_SNAPSHOT, "member"));
@@ -557,7 +522,6 @@ members_wait_for_their_content(void **state)
         .uid = {1, 1}
     };
 
-    (void)state;
     object->owners = owner_references_with(NULL, &owner);
     VOLUME_SNAPSHOT(object)->claim_name = world_intern(world, "data");
     VOLUME_SNAPSHOT(object)->group_name = world_intern(world, "group");
@@ -579,8 +543,7 @@ members_wait_for_their_content(void **state)
 
 /* SNAP-70, SNAP-73: what is wrong with a class is told where it is found: the Secret by the
  * controller, before there is a content, and the parameters by the sidecar. */
-static void
-unsound_parameters(void **state)
+TEST(unsound_parameters)
 {
     static const struct {
         const char *key, *snapshot, *content; /* content: Events of it; NULL: there is none */
@@ -600,7 +563,6 @@ unsound_parameters(void **state)
          "csi.storage.k8s.io/"},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autoptr(World) world = world_with_claim(NULL, "Delete");
         const StringPair pair = {world_intern(world, cases[i].key), world_intern(world, "x")};
@@ -616,8 +578,7 @@ unsound_parameters(void **state)
 }
 
 /* SNAP-70. */
-static void
-secrets_of_classes(void **state)
+TEST(secrets_of_classes)
 {
     static const struct {
         const char *namespace, *name; /* templates; NULL: not given */
@@ -639,7 +600,6 @@ secrets_of_classes(void **state)
     Strings *strings = objects_strings(objects);
     const ObjectKey *of = objects_key(objects, KIND_VOLUME_SNAPSHOT, "lab", "cut");
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         StringPair pairs[2];
         unsigned n = 0;
@@ -665,8 +625,7 @@ secrets_of_classes(void **state)
 /* ---- Decisions ---- */
 
 /* SNAP-43 as a table. */
-static void
-what_should_be_deleted(void **state)
+TEST(what_should_be_deleted)
 {
     static const struct {
         gboolean is_deleted, is_given, is_bound, being_created, being_deleted, should;
@@ -680,7 +639,6 @@ what_should_be_deleted(void **state)
         {TRUE,  TRUE,  TRUE,  FALSE, FALSE, FALSE},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autoptr(Objects) objects = objects_new(1);
         g_autoptr(Object) object =
@@ -705,32 +663,4 @@ what_should_be_deleted(void **state)
                                   strings_intern(strings, "yes"));
         assert_int_equal(snapshotter_should_delete(content), cases[i].should);
     }
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_write_of_a_clean_snapshot),
-        cmocka_unit_test(asks_until_it_is_ready),
-        cmocka_unit_test(deletes_as_its_policy_says),
-        cmocka_unit_test(a_content_goes_with_its_snapshot_only),
-        cmocka_unit_test(a_restore_holds_the_deletion_until_the_resync),
-        cmocka_unit_test(any_request_may_be_refused_once),
-        cmocka_unit_test(errors_of_the_driver),
-        cmocka_unit_test(a_deletion_waits_for_the_creation),
-        cmocka_unit_test(what_stands_in_the_way),
-        cmocka_unit_test(a_snapshot_of_two_sources),
-        cmocka_unit_test(quotes_within_quotes),
-        cmocka_unit_test(a_stuck_snapshot_holds_the_claim),
-        cmocka_unit_test(binds_what_is_given),
-        cmocka_unit_test(an_unknown_handle_is_never_ready),
-        cmocka_unit_test(members_of_groups_are_left_alone),
-        cmocka_unit_test(members_wait_for_their_content),
-        cmocka_unit_test(unsound_parameters),
-        cmocka_unit_test(secrets_of_classes),
-        cmocka_unit_test(what_should_be_deleted),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

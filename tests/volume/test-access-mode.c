@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* cmocka wants the first four. */
-#include <cmocka.h>
-
 #include "models/api/claim.h"
 #include "models/volume/access-mode.h"
+#include "tests/lib/test.h"
 
 #define RWO ACCESS_RWO
 #define ROX ACCESS_ROX
@@ -35,10 +29,8 @@ static const struct {
     {RWOP | RWO | ROX | RWX, CSI_MODE_UNKNOWN,            CSI_MODE_UNKNOWN             },
 };
 
-static void
-each_set_of_modes_gives_one(void **state)
+TEST(each_set_of_modes_gives_one)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         for (int several = 0; several <= 1; several++) {
             const char *error = NULL;
@@ -48,14 +40,4 @@ each_set_of_modes_gives_one(void **state)
             assert_int_equal(error != NULL, wanted == CSI_MODE_UNKNOWN);
         }
     }
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_set_of_modes_gives_one),
-    };
-
-    return cmocka_run_group_tests_name("volume/access-mode", tests, NULL, NULL);
 }

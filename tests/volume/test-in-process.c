@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/csi/csi-backend.h"
 #include "models/volume/in-process.h"
+#include "tests/lib/test.h"
 #include "tests/plan/tester.h"
 
 /* The calls of one operation of an in-tree plugin or of FlexVolume. */
@@ -172,10 +173,8 @@ decide_operation(const void *self, Plan *plan)
     });
 }
 
-static void
-operations_make_their_calls(void **state)
+TEST(operations_make_their_calls)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         static const CsiWaits waits = {WAIT_DRIVER, WAIT_DRIVER_THROTTLE};
         void *tester_state;
@@ -214,8 +213,7 @@ operations_make_their_calls(void **state)
 }
 
 /* A claim of a volume that nobody backs: the work takes no time. */
-static void
-without_a_driver_all_is_done(void **state)
+TEST_WITH(tester_setup, tester_teardown, without_a_driver_all_is_done)
 {
     const OperationCase attach = {.operation = FLEX_ATTACH, .calls = ""};
     TesterWorld *world = *state;
@@ -231,8 +229,7 @@ without_a_driver_all_is_done(void **state)
 }
 
 /* The widest mode that the volume has. */
-static void
-modes_of_calls(void **state)
+TEST(modes_of_calls)
 {
     static const struct {
         uint32_t modes;
@@ -249,23 +246,9 @@ modes_of_calls(void **state)
         {0,                                    TRUE,  CSI_MULTI_NODE_READER_ONLY },
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         VolumeSource source = {.read_only = rows[i].read_only};
         const Volume volume = {.access_modes = rows[i].modes, .source = &source};
         assert_int_equal(in_process_volume_mode(&volume), rows[i].mode);
     }
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operations_make_their_calls),
-        cmocka_unit_test_setup_teardown(without_a_driver_all_is_done, tester_setup,
-                                        tester_teardown),
-        cmocka_unit_test(modes_of_calls),
-    };
-
-    return cmocka_run_group_tests_name("in-process volumes", tests, NULL, NULL);
 }

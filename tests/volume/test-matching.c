@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tests/lib/plain-search.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-/* cmocka wants the four above. */
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 #define GIB (INT64_C(1) << 30)
 #define VOLUMES_MAX 4
@@ -233,10 +228,8 @@ search(const MatchingFixture *fixture, unsigned first)
     return refused ? "!" : found == NULL ? NULL : object_name(&found->meta);
 }
 
-static void
-finds_what_fits(void **state)
+TEST(finds_what_fits)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         const MatchingMatchCase *row = &cases[i];
         const char *rule;
@@ -282,10 +275,8 @@ static const struct {
 };
 /* clang-format on */
 
-static void
-tells_why_a_named_volume_does_not_fit(void **state)
+TEST(tells_why_a_named_volume_does_not_fit)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(mismatches); i++) {
         MatchingFixture fixture;
 
@@ -297,15 +288,4 @@ tells_why_a_named_volume_does_not_fit(void **state)
             fail_msg("%s: %s, not %s", mismatches[i].title, why, mismatches[i].expected);
         fixture_clear(&fixture);
     }
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_what_fits),
-        cmocka_unit_test(tells_why_a_named_volume_does_not_fit),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/volume/plugins.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-/* cmocka wants the first three. */
-#include <cmocka.h>
 
 /* The table of volume plugins, and the names that they give volumes. */
 
@@ -57,10 +53,8 @@ static const struct {
 
 /* VPL-15: attachable without a CSIDriver, with one that requires attaching, with one that does not;
  * VPL-7: the name. */
-static void
-which_steps_a_volume_takes(void **state)
+TEST(which_steps_a_volume_takes)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(plugins); i++) {
         CsiDriverObject required = {.attach_required = TRUE},
                         free_of_it = {.attach_required = FALSE};
@@ -81,12 +75,10 @@ which_steps_a_volume_takes(void **state)
 }
 
 /* VPL-19. */
-static void
-unknown_plugins_match_none(void **state)
+TEST(unknown_plugins_match_none)
 {
     PluginsFixture fixture;
 
-    (void)state;
     plugins_setup(&fixture, "gitRepo", NULL, NULL);
     assert_null(volume_plugin_find(fixture.volume->source));
     assert_null(volume_plugin_find(NULL));
@@ -103,10 +95,8 @@ static const struct {
 };
 
 /* ADC-59. */
-static void
-names_of_attachments(void **state)
+TEST(names_of_attachments)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(attachments); i++) {
         Objects *objects = objects_new(1);
         const ObjectKey *key = volume_attachment_key(objects, attachments[i].driver,
@@ -133,10 +123,8 @@ static const struct {
     {"rbd",       31},
 };
 
-static void
-releases_lose_plugins(void **state)
+TEST(releases_lose_plugins)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(removals); i++) {
         const VolumeSource source = {.plugin = removals[i].source};
         const VolumePlugin *plugin = volume_plugin_find(&source);
@@ -148,17 +136,4 @@ releases_lose_plugins(void **state)
     const VolumeSource nfs = {.plugin = "nfs"};
     const Release newest = {.minor = 36};
     assert_false(volume_plugin_is_gone(volume_plugin_find(&nfs), &newest));
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(which_steps_a_volume_takes),
-        cmocka_unit_test(unknown_plugins_match_none),
-        cmocka_unit_test(releases_lose_plugins),
-        cmocka_unit_test(names_of_attachments),
-    };
-
-    return cmocka_run_group_tests_name("plugins", tests, NULL, NULL);
 }

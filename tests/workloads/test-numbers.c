@@ -9,14 +9,10 @@
 #include "models/workloads/job/job.h"
 #include "models/workloads/replica-set/replica-set.h"
 #include "models/workloads/stateful-set/stateful-set.h"
+#include "tests/lib/test.h"
 #include "tests/workloads/pods-world.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-/* cmocka wants the first three. */
-#include <cmocka.h>
 
 /* Numbers of docs/rules/workloads.md and stateful-set.md that hold for several controllers:
  * workers, back-off, limits of their clients; and defaults. */
@@ -47,10 +43,8 @@ static const WorkloadsNumbersFlagCase flags[] = {
     {"WL-8",   "kube-api-burst",                      "30"},
 };
 
-static void
-flags_have_kubernetes_defaults(void **state)
+TEST(flags_have_kubernetes_defaults)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(flags); i++) {
         const ProcessFlag *flag =
             process_class_flag(&kube_controller_manager_process, flags[i].flag);
@@ -164,6 +158,7 @@ so_many_are_synced_at_once(void **state)
     assert_int_equal(count_requests(storage_world_log(&world)), row->n_workers);
     storage_world_clear(&world);
 }
+TEST_ROWS(worker_cases, so_many_are_synced_at_once);
 
 /* ---- Back-off (WL-2) ---- */
 
@@ -209,8 +204,7 @@ end_refusing(const Refused *refused)
 
 /* WL-2: 5 ms, doubled with each failure, at most 1000 s. At the beginning its own status wakes the
  * set once more, so that there are two failures before the first 5 ms are over. */
-static void
-failures_back_off(void **state)
+TEST(failures_back_off)
 {
     StorageWorld world;
     const NumbersWorkerCase row = {.kind = KIND_STATEFUL_SET, .fill = fill_set};
@@ -218,7 +212,6 @@ failures_back_off(void **state)
     SimTime wait = 0;
     unsigned n = 0;
 
-    (void)state;
     api_server_set_fault(world.api, numbers_refuse, &refused);
     numbers_create(&world, &row, 0);
     storage_world_run(&world, 3 * SIM_HOUR);
@@ -250,8 +243,7 @@ has_failed_before(const Refused *refused, unsigned number)
 
 /* WL-2: the failures of all keys share a bucket: the first 100 come again after their own 5 ms, the
  * others ten a second. */
-static void
-many_failures_share_a_bucket(void **state)
+TEST(many_failures_share_a_bucket)
 {
     enum { N = 130 };
     StorageWorld world;
@@ -260,7 +252,6 @@ many_failures_share_a_bucket(void **state)
     unsigned n_soon = 0;
     SimTime last = 0;
 
-    (void)state;
     api_server_set_fault(world.api, numbers_refuse, &refused);
     for (unsigned i = 0; i < N; i++)
         numbers_create(&world, &row, i);
@@ -318,10 +309,8 @@ has_twenty_events(const StorageWorld *world)
 
 /* WL-8: 20 requests a second after 30 at once. A hundred pods of a ReplicaSet are sent in batches,
  * with about ten of its Events between them: (100 + 10 - 30) / 20 = 4 s. */
-static void
-a_hundred_pods_take_four_seconds(void **state)
+TEST(a_hundred_pods_take_four_seconds)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 5; seed++) {
         StorageWorld world;
         storage_world_init(&world,
@@ -338,10 +327,8 @@ a_hundred_pods_take_four_seconds(void **state)
 
 /* WL-8, recorded (08): ten pods of a Parallel set, with a claim each, exist within a tenth of a
  * second, their 20 Events half a second later. */
-static void
-ten_pods_with_claims_at_once(void **state)
+TEST(ten_pods_with_claims_at_once)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 5; seed++) {
         StorageWorld world;
         storage_world_init(&world,
@@ -364,12 +351,10 @@ ten_pods_with_claims_at_once(void **state)
 /* ---- Rest (WL-31) ---- */
 
 /* WL-31: with all pods running, no controller syncs anything for 25 hours. */
-static void
-nothing_is_looked_at_for_a_day(void **state)
+TEST(nothing_is_looked_at_for_a_day)
 {
     StorageWorld world;
 
-    (void)state;
     storage_world_init(&world, NULL);
     storage_world_start(&world);
     for (unsigned i = 0; i < G_N_ELEMENTS(worker_cases); i++) {
@@ -393,12 +378,10 @@ nothing_is_looked_at_for_a_day(void **state)
 
 /* WL-20, WL-23, WL-51: the defaults of a StatefulSet. There is no maxUnavailable: the gate is off.
  * */
-static void
-stateful_set_defaults(void **state)
+TEST(stateful_set_defaults)
 {
     StorageWorld world;
 
-    (void)state;
     storage_world_init(&world, NULL);
     Object *object = object_new(world_key(&world, KIND_STATEFUL_SET, "w"));
     const StatefulSet *set = STATEFUL_SET(object);
@@ -428,15 +411,13 @@ conflict(void *data, const ApiRequest *request, GString *message)
     return API_CONFLICT;
 }
 
-static void
-statuses_are_tried_five_times(void **state)
+TEST(statuses_are_tried_five_times)
 {
     StorageWorld world;
     const NumbersWorkerCase row = {.kind = KIND_STATEFUL_SET, .fill = fill_set};
     Refused refused = begin_refusing(&world, KIND_STATEFUL_SET);
     unsigned n_close = 0;
 
-    (void)state;
     api_server_set_fault(world.api, conflict, &refused);
     numbers_create(&world, &row, 0);
     storage_world_run(&world, SIM_SECOND);
@@ -465,13 +446,11 @@ numbers_edit_replicas(Object *object, const void *replicas)
 }
 
 /* WL-45: a pod has its own grace period, by default 30 s. */
-static void
-pods_have_their_own_grace(void **state)
+TEST(pods_have_their_own_grace)
 {
     static const int64_t graces[] = {-1, 7};
     const int32_t none = 0;
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(graces); i++) {
         StorageWorld world;
         storage_world_init(&world, NULL);
@@ -495,13 +474,11 @@ pods_have_their_own_grace(void **state)
 /* ---- The garbage collector (WL-100) ---- */
 
 /* Of fifty pods whose owner is gone 20 are read at once. */
-static void
-twenty_workers_collect(void **state)
+TEST(twenty_workers_collect)
 {
     StorageWorld world;
     const NumbersWorkerCase row = {.kind = KIND_REPLICA_SET, .fill = fill_replica_set};
 
-    (void)state;
     storage_world_init(&world, NULL);
     sim_dist_unref(world.timing.write);
     world.timing.write = sim_dist_new_constant(SIM_SECOND);
@@ -518,30 +495,4 @@ twenty_workers_collect(void **state)
     storage_world_run(&world, 1500 * SIM_MS);
     assert_int_equal(count_requests(storage_world_log(&world)), 20);
     storage_world_clear(&world);
-}
-
-int
-main(void)
-{
-    static const struct CMUnitTest functions[] = {
-        cmocka_unit_test(flags_have_kubernetes_defaults),
-        cmocka_unit_test(failures_back_off),
-        cmocka_unit_test(many_failures_share_a_bucket),
-        cmocka_unit_test(a_hundred_pods_take_four_seconds),
-        cmocka_unit_test(ten_pods_with_claims_at_once),
-        cmocka_unit_test(nothing_is_looked_at_for_a_day),
-        cmocka_unit_test(stateful_set_defaults),
-        cmocka_unit_test(statuses_are_tried_five_times),
-        cmocka_unit_test(pods_have_their_own_grace),
-        cmocka_unit_test(twenty_workers_collect),
-    };
-    struct CMUnitTest tests[G_N_ELEMENTS(functions) + G_N_ELEMENTS(worker_cases)];
-    unsigned n = G_N_ELEMENTS(functions);
-
-    memcpy(tests, functions, sizeof functions);
-    for (unsigned i = 0; i < G_N_ELEMENTS(worker_cases); i++)
-        tests[n++] = (struct CMUnitTest){.name = worker_cases[i].title,
-                                         .test_func = so_many_are_synced_at_once,
-                                         .initial_state = (void *)&worker_cases[i]}; /* only read */
-    return _cmocka_run_group_tests("numbers of workloads", tests, n, NULL, NULL);
 }

@@ -4,12 +4,7 @@
 #include "models/csi/loop/device.h"
 #include "models/csi/loop/loop-backend.h"
 #include "models/csi/loop/mount.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-/* cmocka wants the four above. */
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 /* This machine, for tests that need its loop devices: they are skipped with a reason if it has
  * none, and run one at a time (a lock keeps tests of other builds away). Devices and mounts of the

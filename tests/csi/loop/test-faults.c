@@ -3,6 +3,7 @@
  * cause is gone. Files, devices and mounts of others stay untouched. */
 #include "machine.h"
 #include "models/csi/loop/ledger.h"
+#include "tests/lib/test.h"
 
 #include <fcntl.h>
 #include <glib/gstdio.h>
@@ -13,13 +14,11 @@
 #define MIB (INT64_C(1) << 20)
 
 /* CSI-47, CSI-55: the host's disk is full; nothing half-made stays. */
-static void
-disk_full(void **state)
+TEST(disk_full)
 {
     Machine machine;
     Caller caller;
 
-    (void)state;
     machine_enter(&machine);
     g_autofree char *host = machine_host(&machine, "host", "ext4", 96 * MIB);
     g_autofree char *folder = g_build_filename(host, "state", NULL);
@@ -42,13 +41,11 @@ disk_full(void **state)
 }
 
 /* Expansion that finds no room leaves the volume as it was. */
-static void
-no_room_to_grow(void **state)
+TEST(no_room_to_grow)
 {
     Machine machine;
     Caller caller;
 
-    (void)state;
     machine_enter(&machine);
     g_autofree char *host = machine_host(&machine, "host", "ext4", 96 * MIB);
     g_autofree char *folder = g_build_filename(host, "state", NULL);
@@ -64,13 +61,11 @@ no_room_to_grow(void **state)
 }
 
 /* The caps are the driver's own, checked before anything is made. */
-static void
-caps(void **state)
+TEST(caps)
 {
     Machine machine;
     Caller caller;
 
-    (void)state;
     machine_enter(&machine);
     g_autofree char *folder = machine_path(&machine, "state");
     caller_open(&caller,
@@ -89,13 +84,11 @@ caps(void **state)
 
 /* LOOP-1, LOOP-2: ext2 can neither reserve nor share blocks; volumes, snapshots and clones work all
  * the same. */
-static void
-host_without_fallocate(void **state)
+TEST(host_without_fallocate)
 {
     Machine machine;
     Caller caller;
 
-    (void)state;
     machine_enter(&machine);
     g_autofree char *host = machine_host(&machine, "host", "ext2", 96 * MIB);
     g_autofree char *probe = g_build_filename(host, "probe", NULL);
@@ -124,13 +117,11 @@ host_without_fallocate(void **state)
 }
 
 /* Where the host shares blocks, a snapshot takes no room of its own (LOOP-2). */
-static void
-host_with_reflink(void **state)
+TEST(host_with_reflink)
 {
     Machine machine;
     Caller caller;
 
-    (void)state;
     if (!g_file_test("/usr/sbin/mkfs.xfs", G_FILE_TEST_IS_EXECUTABLE)) {
         print_message("# SKIP mkfs.xfs is missing\n");
         skip();
@@ -162,13 +153,11 @@ write_tool(const char *tools, const char *name, const char *script)
 
 /* LOOP-5: mkfs that fails, or leaves half a file system, is INTERNAL; the next stage starts anew,
  * and data is never formatted away. */
-static void
-mkfs_fails(void **state)
+TEST(mkfs_fails)
 {
     Machine machine;
     Caller caller;
 
-    (void)state;
     machine_enter(&machine);
     g_autofree char *folder = machine_path(&machine, "state");
     g_autofree char *tools = machine_path(&machine, "tools");
@@ -195,13 +184,11 @@ mkfs_fails(void **state)
 }
 
 /* LOOP-5: a file system that is damaged beyond repair is not mounted; when it is repaired it is. */
-static void
-damaged_file_system(void **state)
+TEST(damaged_file_system)
 {
     Machine machine;
     Caller caller;
 
-    (void)state;
     machine_enter(&machine);
     g_autofree char *folder = machine_path(&machine, "state");
     g_autofree char *tools = machine_path(&machine, "tools");
@@ -226,13 +213,11 @@ damaged_file_system(void **state)
 
 /* CSI-49: the node is full; CSI-50, CSI-51: unknown volumes and nodes. Each works once there is
  * room, or the volume. */
-static void
-node_is_full(void **state)
+TEST(node_is_full)
 {
     Machine machine;
     Caller caller;
 
-    (void)state;
     machine_enter(&machine);
     g_autofree char *folder = machine_path(&machine, "state");
     caller_open(&caller, &(LoopOptions){.state_dir = folder, .attach_limit = 1});
@@ -256,13 +241,11 @@ node_is_full(void **state)
 }
 
 /* LOOP-5: without mkfs a stage fails, with it the repeat works. */
-static void
-mkfs_missing(void **state)
+TEST(mkfs_missing)
 {
     Machine machine;
     Caller caller;
 
-    (void)state;
     machine_enter(&machine);
     g_autofree char *folder = machine_path(&machine, "state");
     g_autofree char *tools = machine_path(&machine, "tools");
@@ -282,13 +265,11 @@ mkfs_missing(void **state)
 }
 
 /* LOOP-18: an open file keeps the mount; it is not unmounted by force. */
-static void
-unmount_busy(void **state)
+TEST(unmount_busy)
 {
     Machine machine;
     Caller caller;
 
-    (void)state;
     machine_enter(&machine);
     g_autofree char *folder = machine_path(&machine, "state");
     caller_open(&caller, &(LoopOptions){.state_dir = folder, .busy_wait_us = 20000});
@@ -309,13 +290,11 @@ unmount_busy(void **state)
 
 /* CSI-49, CSI-51: a volume without its file. While it is attached it works on, and reports that;
  * detached it is gone. */
-static void
-backing_file_removed(void **state)
+TEST(backing_file_removed)
 {
     Machine machine;
     Caller caller;
 
-    (void)state;
     machine_enter(&machine);
     g_autofree char *folder = machine_path(&machine, "state");
     caller_open(&caller, &(LoopOptions){.state_dir = folder});
@@ -338,13 +317,11 @@ backing_file_removed(void **state)
 
 /* LOOP-15: another process has mounted the device. It is cleared only after that process has
  * unmounted it. */
-static void
-device_mounted_elsewhere(void **state)
+TEST(device_mounted_elsewhere)
 {
     Machine machine;
     Caller caller;
 
-    (void)state;
     machine_enter(&machine);
     g_autofree char *folder = machine_path(&machine, "state");
     g_autofree char *elsewhere = machine_path(&machine, "elsewhere");
@@ -368,13 +345,11 @@ device_mounted_elsewhere(void **state)
 
 /* A driver in a container that was started anew sees its folder by another mount, and the kernel
  * prints the old path. The volume is staged, published and attached as before. */
-static void
-state_folder_at_another_path(void **state)
+TEST(state_folder_at_another_path)
 {
     Machine machine;
     Caller caller;
 
-    (void)state;
     machine_enter(&machine);
     g_autofree char *folder = machine_path(&machine, "state");
     g_autofree char *again = machine_path(&machine, "again");
@@ -406,13 +381,11 @@ state_folder_at_another_path(void **state)
 
 /* LOOP-5: a device with data is never formatted, even if it has another file system than asked
  * for. */
-static void
-other_file_system(void **state)
+TEST(other_file_system)
 {
     Machine machine;
     Caller caller;
 
-    (void)state;
     machine_enter(&machine);
     g_autofree char *folder = machine_path(&machine, "state");
     caller_open(&caller, &(LoopOptions){.state_dir = folder});
@@ -431,13 +404,11 @@ other_file_system(void **state)
 
 /* Mount options that do more than a plain mount, paths that lead out of the node, file systems that
  * do not fit. */
-static void
-bad_requests(void **state)
+TEST(bad_requests)
 {
     Machine machine;
     Caller caller;
 
-    (void)state;
     machine_enter(&machine);
     g_autofree char *folder = machine_path(&machine, "state");
     caller_open(&caller, &(LoopOptions){.state_dir = folder});
@@ -474,14 +445,12 @@ bad_requests(void **state)
 }
 
 /* The folder must belong to the driver, and to one process at a time. */
-static void
-folder_of_others(void **state)
+TEST(folder_of_others)
 {
     Machine machine;
     Caller caller;
     GError *error = NULL;
 
-    (void)state;
     machine_enter(&machine);
     g_autofree char *folder = machine_path(&machine, "state");
     g_autofree char *file = g_build_filename(folder, "precious", NULL);
@@ -521,14 +490,12 @@ count_reports(void *data, const char *text)
 
 /* Things of others, before, beside and inside the state folder, stay as they are: a device and a
  * mount of their own, files whose names begin like ours, a file and a mount within our folders. */
-static void
-decoys(void **state)
+TEST(decoys)
 {
     Machine machine;
     Caller caller;
     unsigned n_reports = 0;
 
-    (void)state;
     machine_enter(&machine);
     g_autofree char *folder = machine_path(&machine, "state");
     g_autofree char *other = machine_host(&machine, "state-other", "ext4", 8 * MIB);
@@ -608,13 +575,11 @@ stands_in(const GPtrArray *entries, const char *what, unsigned n)
 
 /* A process that dies leaves a ledger that can be taken back from its end: it has everything that
  * is on the disk, folders before their content. */
-static void
-folders_of_many_threads(void **state)
+TEST(folders_of_many_threads)
 {
     Machine machine;
     GThread *threads[8];
 
-    (void)state;
     machine_enter(&machine);
     g_autofree char *folder = machine_path(&machine, "state");
     LoopLedger *ledger = loop_ledger_open(folder, NULL);
@@ -644,31 +609,4 @@ folders_of_many_threads(void **state)
     assert_true(loop_remains_clean(folder, 0, NULL, NULL, NULL));
     assert_false(g_file_test(folder, G_FILE_TEST_EXISTS));
     machine_leave(&machine);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(disk_full),
-        cmocka_unit_test(no_room_to_grow),
-        cmocka_unit_test(caps),
-        cmocka_unit_test(host_without_fallocate),
-        cmocka_unit_test(host_with_reflink),
-        cmocka_unit_test(mkfs_missing),
-        cmocka_unit_test(mkfs_fails),
-        cmocka_unit_test(damaged_file_system),
-        cmocka_unit_test(node_is_full),
-        cmocka_unit_test(unmount_busy),
-        cmocka_unit_test(backing_file_removed),
-        cmocka_unit_test(state_folder_at_another_path),
-        cmocka_unit_test(device_mounted_elsewhere),
-        cmocka_unit_test(other_file_system),
-        cmocka_unit_test(bad_requests),
-        cmocka_unit_test(folder_of_others),
-        cmocka_unit_test(decoys),
-        cmocka_unit_test(folders_of_many_threads),
-    };
-
-    return cmocka_run_group_tests_name("loop/faults", tests, NULL, NULL);
 }

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include <glib/gstdio.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
-#include <glib/gstdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "models/csi/loop/ledger.h"
 #include "models/csi/loop/loop-backend.h"
+#include "tests/lib/test.h"
 
 /* A state folder that somebody else has prepared: its ledger and its links lead nowhere but into
  * the folder itself. No device is needed. */
@@ -81,12 +77,10 @@ put_link(const LedgerPlace *self, unsigned depth)
     assert_int_equal(symlink(to, link), 0);
 }
 
-static void
-links_at_every_depth_are_not_followed(void **state)
+TEST(links_at_every_depth_are_not_followed)
 {
     static const char *const ways[N_DEPTHS] = {"a", "a/b", "a/b/c", "a/b/c/d"};
 
-    (void)state;
     for (unsigned depth = 0; depth < N_DEPTHS; depth++) {
         LedgerPlace place;
         place_enter(&place);
@@ -113,12 +107,10 @@ links_at_every_depth_are_not_followed(void **state)
     }
 }
 
-static void
-a_folder_that_others_may_write_to_is_left_alone(void **state)
+TEST(a_folder_that_others_may_write_to_is_left_alone)
 {
     LedgerPlace place;
 
-    (void)state;
     place_enter(&place);
     g_autofree char *folder = below(place.state, "a/b"), *file = below(place.state, "a/b/file");
     assert_true(g_file_set_contents(file, "", -1, NULL));
@@ -132,8 +124,7 @@ a_folder_that_others_may_write_to_is_left_alone(void **state)
 }
 
 /* A line stands only if the driver may have written it. */
-static void
-lines_that_no_ledger_has(void **state)
+TEST(lines_that_no_ledger_has)
 {
     static const struct {
         const char *line;
@@ -163,7 +154,6 @@ lines_that_no_ledger_has(void **state)
     };
     LedgerPlace place;
 
-    (void)state;
     place_enter(&place);
     g_autofree char *file = below(place.state, "ledger");
     for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -186,13 +176,11 @@ note_complaint(void *data, const char *text)
 }
 
 /* What the issue began with: a ledger that says that a file behind a link is ours. */
-static void
-cleaning_tells_and_leaves_what_is_outside(void **state)
+TEST(cleaning_tells_and_leaves_what_is_outside)
 {
     g_autoptr(GString) said = g_string_new(NULL);
     LedgerPlace place;
 
-    (void)state;
     place_enter(&place);
     loop_ledger_free(g_steal_pointer(&place.ledger));
     put_link(&place, 1);
@@ -214,12 +202,10 @@ cleaning_tells_and_leaves_what_is_outside(void **state)
 }
 
 /* Neither waits for a writer, nor reads for ever, nor reads a file of others. */
-static void
-a_ledger_that_is_no_file_is_refused(void **state)
+TEST(a_ledger_that_is_no_file_is_refused)
 {
     static const char *const targets[] = {NULL, "/dev/zero", "/etc/passwd"};
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(targets); i++) {
         LedgerPlace place;
         place_enter(&place);
@@ -233,18 +219,4 @@ a_ledger_that_is_no_file_is_refused(void **state)
         assert_non_null(strstr(error->message, "/ledger: "));
         place_leave(&place);
     }
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(links_at_every_depth_are_not_followed),
-        cmocka_unit_test(a_folder_that_others_may_write_to_is_left_alone),
-        cmocka_unit_test(lines_that_no_ledger_has),
-        cmocka_unit_test(a_ledger_that_is_no_file_is_refused),
-        cmocka_unit_test(cleaning_tells_and_leaves_what_is_outside),
-    };
-
-    return cmocka_run_group_tests_name("loop/ledger", tests, NULL, NULL);
 }

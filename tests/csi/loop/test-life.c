@@ -3,6 +3,7 @@
  * step that must keep it. */
 #include "machine.h"
 #include "models/csi/loop/loop-test.h"
+#include "tests/lib/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,13 +28,11 @@ file_in(Caller *caller, const char *id)
 
 /* Detached and attached to another node: another device, another path, the same data; formatted
  * only once. */
-static void
-moves_to_another_node(void **state)
+TEST(moves_to_another_node)
 {
     Machine machine;
     Caller caller;
 
-    (void)state;
     machine_enter(&machine);
     g_autofree char *folder = machine_path(&machine, "state");
     caller_open(&caller, &(LoopOptions){.state_dir = folder});
@@ -54,13 +53,11 @@ moves_to_another_node(void **state)
 
 /* Both copies have the data written before the cut, and nothing later; the source goes on. A larger
  * copy has its file system grown. */
-static void
-snapshots_and_clones(void **state)
+TEST(snapshots_and_clones)
 {
     Machine machine;
     Caller caller;
 
-    (void)state;
     machine_enter(&machine);
     g_autofree char *folder = machine_path(&machine, "state");
     caller_open(&caller, &(LoopOptions){.state_dir = folder});
@@ -135,10 +132,17 @@ writer_end(LifeWriter *writer)
 /* A file system grows online where this machine lets it: xfs always does, ext4 needs
  * CAP_SYS_RESOURCE, else the answer is that of a driver that expands offline (CSI-53), and the next
  * stage grows it. A thread writes all the time. */
+static const struct {
+    const char *name, *type;
+} file_systems[] = {
+    {"grows_under_writes ext4", "ext4"},
+    {"grows_under_writes xfs",  "xfs" },
+};
+
 static void
 grows_under_writes(void **state)
 {
-    const char *type = *state;
+    const char *type = ((__typeof__(&file_systems[0]))*state)->type;
     gboolean is_xfs = strcmp(type, "xfs") == 0;
     int64_t before = (is_xfs ? 320 : 16) * MIB, after = before + 64 * MIB;
     Machine machine;
@@ -181,15 +185,14 @@ grows_under_writes(void **state)
     caller_end(&caller);
     machine_leave(&machine);
 }
+TEST_ROWS(file_systems, grows_under_writes);
 
 /* A raw device: data at its place, grown in use, read-only where asked. */
-static void
-block_volumes(void **state)
+TEST(block_volumes)
 {
     Machine machine;
     Caller caller;
 
-    (void)state;
     machine_enter(&machine);
     g_autofree char *folder = machine_path(&machine, "state");
     caller_open(&caller, &(LoopOptions){.state_dir = folder});
@@ -216,13 +219,11 @@ block_volumes(void **state)
 }
 
 /* LOOP-6: a read-only bind of a volume that is mounted for writing. */
-static void
-read_only_is_read_only(void **state)
+TEST(read_only_is_read_only)
 {
     Machine machine;
     Caller caller;
 
-    (void)state;
     machine_enter(&machine);
     g_autofree char *folder = machine_path(&machine, "state");
     caller_open(&caller, &(LoopOptions){.state_dir = folder});
@@ -243,13 +244,11 @@ read_only_is_read_only(void **state)
 
 /* Another process opens the folder: everything is as the first left it, and can be taken down
  * (LOOP-32). */
-static void
-outlives_its_process(void **state)
+TEST(outlives_its_process)
 {
     Machine machine;
     Caller caller;
 
-    (void)state;
     machine_enter(&machine);
     g_autofree char *folder = machine_path(&machine, "state");
     const LoopOptions options = {.state_dir = folder};
@@ -342,10 +341,8 @@ twenty_pods(void)
     machine_leave(&machine);
 }
 
-static void
-twenty_at_once(void **state)
+TEST(twenty_at_once)
 {
-    (void)state;
     twenty_pods();
 }
 
@@ -376,12 +373,10 @@ make_static_dev(void)
 
 /* LOOP-20: with eight nodes in /dev and no more to come, the driver makes those that it needs in
  * its own folder. */
-static void
-twenty_with_eight_nodes(void **state)
+TEST(twenty_with_eight_nodes)
 {
     int outside = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
 
-    (void)state;
     if (!loop_device_permitted(NULL) || outside == -1 || unshare(CLONE_NEWNS) != 0) {
         print_message("# SKIP needs root and a mount namespace of its own\n");
         if (outside != -1)
@@ -397,22 +392,4 @@ twenty_with_eight_nodes(void **state)
     assert_int_equal(n_nodes, 8);
     assert_int_equal(setns(outside, CLONE_NEWNS), 0);
     close(outside);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(moves_to_another_node),
-        cmocka_unit_test(snapshots_and_clones),
-        {"grows_under_writes ext4", grows_under_writes, NULL, NULL, (void *)"ext4"},
-        {"grows_under_writes xfs",  grows_under_writes, NULL, NULL, (void *)"xfs" },
-        cmocka_unit_test(block_volumes),
-        cmocka_unit_test(read_only_is_read_only),
-        cmocka_unit_test(outlives_its_process),
-        cmocka_unit_test(twenty_at_once),
-        cmocka_unit_test(twenty_with_eight_nodes),
-    };
-
-    return cmocka_run_group_tests_name("loop/life", tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 /* The loop back end through the checks of csi-sanity, with real devices: for each kind of volume
  * the whole list. */
 #include "machine.h"
+#include "tests/lib/test.h"
 
 #include "models/csi/loop/loop-driver.h"
 #include "tests/csi/sanity.h"
@@ -136,13 +137,4 @@ is_sane(void **state)
     assert_true(loop_remains_clean(folder, G_USEC_PER_SEC, NULL, NULL, NULL));
     machine_leave(&machine);
 }
-
-int
-main(void)
-{
-    struct CMUnitTest tests[G_N_ELEMENTS(rows)];
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++)
-        tests[i] = (struct CMUnitTest){rows[i].name, is_sane, NULL, NULL, (void *)&rows[i]};
-    return cmocka_run_group_tests_name("loop/sanity", tests, NULL, NULL);
-}
+TEST_ROWS(rows, is_sane);

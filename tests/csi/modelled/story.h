@@ -2,12 +2,7 @@
 #pragma once
 
 #include "models/csi/modelled/modelled-driver.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-/* cmocka wants the four above. */
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 /* A driver, two nodes (n1 in zone a, n2 in zone b, both with linux), and calls told in a few words:
  *

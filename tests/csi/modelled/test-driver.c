@@ -6,6 +6,7 @@
 #include "models/csi/modelled/modelled-test.h"
 #include "sim/sim-test.h"
 #include "story.h"
+#include "tests/lib/test.h"
 
 #include <string.h>
 
@@ -108,6 +109,7 @@ driver_holds(void **state)
 
     story_tell(story, story_case->name, story_case->steps);
 }
+TEST_ROWS(cases, driver_holds);
 
 /* The calls that an observer saw: "CreateVolume v 0s-1s OK" and so on. */
 static void
@@ -147,13 +149,11 @@ driver_observe(DriverStory *story, GString *log)
                             &(CsiObserver){note_start, note_answer, note_end, log});
 }
 
-static void
-observers_see_both_ends(void **state)
+TEST(observers_see_both_ends)
 {
     g_autoptr(DriverStory) story = story_new("latency=CreateVolume:3s latency=DeleteVolume:1s");
     g_autoptr(GString) log = g_string_new(NULL);
 
-    (void)state;
     driver_observe(story, log);
     story_tell(story, "observers", "create v timeout=2s >DEADLINE_EXCEEDED; until 4s; delete v");
     assert_string_equal(log->str, "start CreateVolume v OK 0s\n"
@@ -164,13 +164,11 @@ observers_see_both_ends(void **state)
                                   "end DeleteVolume v OK 5s\n");
 }
 
-static void
-aborted_calls_end_with_their_caller(void **state)
+TEST(aborted_calls_end_with_their_caller)
 {
     g_autoptr(DriverStory) story = story_new("aborts latency=CreateVolume:3s");
     g_autoptr(GString) log = g_string_new(NULL);
 
-    (void)state;
     driver_observe(story, log);
     story_tell(story, "aborts", "create v timeout=2s >DEADLINE_EXCEEDED");
     assert_string_equal(log->str, "start CreateVolume v OK 0s\n"
@@ -200,8 +198,7 @@ call_create(DriverStory *story, const char *name, SimTime timeout, unsigned *n_r
 }
 
 /* The caller dies: there is no reply, and the volume is created, or not. */
-static void
-abandoned_calls_go_on(void **state)
+TEST(abandoned_calls_go_on)
 {
     static const struct {
         const char *options;
@@ -214,7 +211,6 @@ abandoned_calls_go_on(void **state)
         {"latency=CreateVolume:3s limit=qps=1:burst=1:concurrent=1", 2},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_autoptr(DriverStory) story = story_new(rows[i].options);
         CsiDriver *driver = csi_modelled_driver_base(story_driver(story));
@@ -234,14 +230,12 @@ abandoned_calls_go_on(void **state)
 }
 
 /* AddressSanitizer finds leaks. */
-static void
-drivers_go_with_calls_in_flight(void **state)
+TEST(drivers_go_with_calls_in_flight)
 {
     g_autoptr(DriverStory) story =
         story_new("latency=CreateVolume:3s limit=concurrent=1 limit=CreateVolume:qps=1:burst=2");
     unsigned n_replies = 0;
 
-    (void)state;
     for (unsigned i = 0; i < 5; i++)
         call_create(story, strings_internf(story_strings(story), "v%u", i), SIM_MINUTE, &n_replies);
     sim_run_until(story_sim(story), SIM_SECOND);
@@ -249,8 +243,7 @@ drivers_go_with_calls_in_flight(void **state)
 }
 
 /* The draws of a volume do not depend on what else happens. */
-static void
-draws_belong_to_the_volume(void **state)
+TEST(draws_belong_to_the_volume)
 {
     static const char *const stories[] = {
         "create v; delete v",
@@ -259,7 +252,6 @@ draws_belong_to_the_volume(void **state)
     };
     g_autofree char *first = NULL;
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(stories); i++) {
         g_autoptr(DriverStory) story =
             story_new("latency=CreateVolume:1s:9s latency=DeleteVolume:1s:9s seed=7");
@@ -291,12 +283,10 @@ draws_belong_to_the_volume(void **state)
 }
 
 /* A repeated call draws anew; another seed gives other draws. */
-static void
-repeats_draw_anew(void **state)
+TEST(repeats_draw_anew)
 {
     SimTime took[3];
 
-    (void)state;
     for (unsigned seed = 1; seed <= 2; seed++) {
         g_autofree char *options = g_strdup_printf("latency=Probe:1s:9s seed=%u", seed);
         g_autoptr(DriverStory) story = story_new(options);
@@ -333,15 +323,13 @@ count_failures(const char *options, unsigned n_volumes, GString *which)
 
 /* One call in ten fails, the same ones every time; calls that fail at one in ten also fail at one
  * in five. */
-static void
-probability_draws_repeat(void **state)
+TEST(probability_draws_repeat)
 {
     g_autoptr(GString) tenth = g_string_new(NULL);
     g_autoptr(GString) again = g_string_new(NULL);
     g_autoptr(GString) fifth = g_string_new(NULL);
     unsigned n = 2000;
 
-    (void)state;
     unsigned n_failed = count_failures("error=CreateVolume:UNAVAILABLE:probability=0.1", n, tenth);
     assert_in_range(n_failed, 150, 250); /* 3.7 standard deviations of 13.4 */
     count_failures("error=CreateVolume:UNAVAILABLE:probability=0.1", n, again);
@@ -375,8 +363,7 @@ add_waits(void *data, const CsiResponse *response)
     }
 }
 
-static void
-waits_are_told_apart(void **state)
+TEST(waits_are_told_apart)
 {
     static const struct {
         const char *options;
@@ -389,7 +376,6 @@ waits_are_told_apart(void **state)
          20 * SIM_SECOND                                                                             },
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_autoptr(DriverStory) story = story_new(rows[i].options);
         const CsiCapability capability = {.mode = CSI_SINGLE_NODE_WRITER};
@@ -409,36 +395,30 @@ waits_are_told_apart(void **state)
     }
 }
 
-static void
-limits_change_under_way(void **state)
+TEST(limits_change_under_way)
 {
     g_autoptr(DriverStory) story = story_new("latency=CreateVolume:1s limit=concurrent=1");
 
-    (void)state;
     story_tell(story, "before", "&create a; &create b; &create c");
     csi_modelled_driver_set_limits(story_driver(story), NULL, 0);
     story_tell(story, "after", "create d; took 1s; join; took 3s; volumes 4");
 }
 
-static void
-pools_change_under_way(void **state)
+TEST(pools_change_under_way)
 {
     g_autoptr(DriverStory) story = story_new("pool=-:10Gi");
     const CsiModelledPool larger = {.bytes = INT64_C(20) << 30};
 
-    (void)state;
     story_tell(story, "before", "create a 8Gi; create b 8Gi >RESOURCE_EXHAUSTED");
     csi_modelled_driver_set_pools(story_driver(story), &larger, 1);
     story_tell(story, "after", "create b 8Gi; used 16Gi; create c 8Gi >RESOURCE_EXHAUSTED");
 }
 
-static void
-attach_limits_change_under_way(void **state)
+TEST(attach_limits_change_under_way)
 {
     g_autoptr(DriverStory) story = story_new("attach-limit=1");
     const char *node = strings_intern(story_strings(story), "n1");
 
-    (void)state;
     story_tell(story, "before",
                "create a; create b; create c; attach a n1; attach b n1 >RESOURCE_EXHAUSTED");
     csi_modelled_driver_set_attach_limit(story_driver(story), 2);
@@ -449,8 +429,7 @@ attach_limits_change_under_way(void **state)
                "attach c n1; node-info n1; max-volumes 3; node-info n2; max-volumes 2");
 }
 
-static void
-imported_attachments_hold(void **state)
+TEST(imported_attachments_hold)
 {
     g_autoptr(DriverStory) story = story_new("attach-limit=1");
     CsiDriver *driver = csi_modelled_driver_base(story_driver(story));
@@ -462,7 +441,6 @@ imported_attachments_hold(void **state)
                                .capabilities = &capability,
                                .n_capabilities = 1};
 
-    (void)state;
     assert_false(csi_driver_adopt(driver, &attach));
     csi_modelled_driver_add_volume(
         story_driver(story),
@@ -479,14 +457,12 @@ append_id(void *data, const CsiModelledVolume *volume)
     g_string_append_printf(data, "%s ", volume->id);
 }
 
-static void
-volumes_are_told_in_order(void **state)
+TEST(volumes_are_told_in_order)
 {
     g_autoptr(DriverStory) story = story_new("latency=CreateVolume:1s:9s");
     g_autoptr(GString) ids = g_string_new(NULL);
     CsiModelledVolume volume;
 
-    (void)state;
     story_tell(story, "order",
                "create c 3Gi mode=RWX; create a; create b; delete a; create a; attach c n2 "
                "mode=RWX; attach c n1 mode=RWX");
@@ -503,10 +479,8 @@ volumes_are_told_in_order(void **state)
     string_list_unref(nodes);
 }
 
-static void
-names_go_both_ways(void **state)
+TEST(names_go_both_ways)
 {
-    (void)state;
     for (unsigned i = 0; i < CSI_N_METHODS; i++) {
         CsiMethod method;
         assert_true(csi_method_parse(csi_method_name((CsiMethod)i), &method));
@@ -532,20 +506,17 @@ names_go_both_ways(void **state)
     assert_string_equal(csi_method_full_name(CSI_PROBE), "/csi.v1.Identity/Probe");
 }
 
-static void
-errors_read_as_in_go(void **state)
+TEST(errors_read_as_in_go)
 {
     g_autoptr(Strings) strings = strings_new();
     const CsiResponse response = {.code = CSI_RESOURCE_EXHAUSTED, .message = "injected error"};
 
-    (void)state;
     assert_string_equal(csi_response_error(&response, strings),
                         "rpc error: code = ResourceExhausted desc = injected error");
 }
 
 /* Options that CSI, or arithmetic, forbids. */
-static void
-impossible_options_are_refused(void **state)
+TEST(impossible_options_are_refused)
 {
     static const CsiModelledError no_code = {.code = CSI_OK, .probability = 1};
     static const CsiModelledError no_luck = {.code = CSI_INTERNAL, .probability = 0};
@@ -554,7 +525,6 @@ impossible_options_are_refused(void **state)
     g_autoptr(Sim) sim = sim_new(&(SimOptions){0});
     g_autoptr(Strings) strings = strings_new();
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         csi_modelled_options_init(&rows[i]);
         rows[i].name = "driver.example";
@@ -578,35 +548,4 @@ impossible_options_are_refused(void **state)
             fail_msg("row %u was taken", i);
         assert_true(g_error_matches(error, SIM_ERROR, SIM_ERROR_INVALID));
     }
-}
-
-static const struct CMUnitTest functions[] = {
-    cmocka_unit_test(observers_see_both_ends),
-    cmocka_unit_test(aborted_calls_end_with_their_caller),
-    cmocka_unit_test(abandoned_calls_go_on),
-    cmocka_unit_test(drivers_go_with_calls_in_flight),
-    cmocka_unit_test(draws_belong_to_the_volume),
-    cmocka_unit_test(repeats_draw_anew),
-    cmocka_unit_test(probability_draws_repeat),
-    cmocka_unit_test(waits_are_told_apart),
-    cmocka_unit_test(limits_change_under_way),
-    cmocka_unit_test(pools_change_under_way),
-    cmocka_unit_test(attach_limits_change_under_way),
-    cmocka_unit_test(imported_attachments_hold),
-    cmocka_unit_test(volumes_are_told_in_order),
-    cmocka_unit_test(names_go_both_ways),
-    cmocka_unit_test(errors_read_as_in_go),
-    cmocka_unit_test(impossible_options_are_refused),
-};
-
-int
-main(void)
-{
-    struct CMUnitTest tests[G_N_ELEMENTS(cases) + G_N_ELEMENTS(functions)];
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++)
-        tests[i] = (struct CMUnitTest){
-            .name = cases[i].name, .test_func = driver_holds, .initial_state = (void *)&cases[i]};
-    memcpy(&tests[G_N_ELEMENTS(cases)], functions, sizeof functions);
-    return _cmocka_run_group_tests("modelled driver", tests, G_N_ELEMENTS(tests), NULL, NULL);
 }

@@ -3,6 +3,7 @@
  * which knows the first by its records only. And records that are none. */
 #include "models/csi/modelled/records.h"
 #include "story.h"
+#include "tests/lib/test.h"
 
 #include <string.h>
 
@@ -84,6 +85,7 @@ goes_on(void **state)
     carry(row, first, second);
     story_tell(second, row->name, row->after);
 }
+TEST_ROWS(cases, goes_on);
 
 /* ---- Records that are none ---- */
 
@@ -100,10 +102,8 @@ static const char *const odd[] = {
 };
 
 /* Nothing crashes, and what was taken can be written and ended. */
-static void
-takes_odd_records(void **state)
+TEST_CALLED("records that are none", takes_odd_records)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(odd); i++) {
         for (CsiRecordKind kind = CSI_RECORD_VOLUME; kind <= CSI_RECORD_GROUP; kind++) {
             g_autoptr(DriverStory) story = story_new("group-service groups list");
@@ -116,17 +116,4 @@ takes_odd_records(void **state)
             story_tell(story, odd[i], "create v; list; detach x; delete-snapshot x");
         }
     }
-}
-
-int
-main(void)
-{
-    struct CMUnitTest tests[G_N_ELEMENTS(cases) + 1];
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++)
-        tests[i] = (struct CMUnitTest){
-            .name = cases[i].name, .test_func = goes_on, .initial_state = (void *)&cases[i]};
-    tests[G_N_ELEMENTS(cases)] =
-        (struct CMUnitTest){.name = "records that are none", .test_func = takes_odd_records};
-    return _cmocka_run_group_tests("csi records", tests, G_N_ELEMENTS(tests), NULL, NULL);
 }

@@ -2,6 +2,7 @@
 /* The modelled driver against the rules of docs/rules/csi-driver.md: life cycle, codes, limits,
  * capacity, topology. */
 #include "story.h"
+#include "tests/lib/test.h"
 
 #define STAGED "create v; attach v n1; stage v n1; "
 #define MOUNTED STAGED "mount v n1; "
@@ -202,14 +203,4 @@ rules_holds(void **state)
 
     story_tell(story, story_case->name, story_case->steps);
 }
-
-int
-main(void)
-{
-    struct CMUnitTest tests[G_N_ELEMENTS(cases)];
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++)
-        tests[i] = (struct CMUnitTest){
-            .name = cases[i].name, .test_func = rules_holds, .initial_state = (void *)&cases[i]};
-    return _cmocka_run_group_tests("csi rules", tests, G_N_ELEMENTS(tests), NULL, NULL);
-}
+TEST_ROWS(cases, rules_holds);

@@ -5,6 +5,7 @@
 #include "models/csi/modelled/modelled-test.h"
 #include "story.h"
 #include "tests/csi/sanity.h"
+#include "tests/lib/test.h"
 
 #include <string.h>
 
@@ -149,6 +150,7 @@ sanity_holds(void **state)
 
     story_tell(story, check->name, check->steps);
 }
+TEST_ROWS(checks, sanity_holds);
 
 /* The list of checks, run against a driver with these options. */
 
@@ -281,6 +283,7 @@ driver_is_sane(void **state)
     csi_response_free(sim_memory(story_sim(back_end.story)), back_end.answer);
     story_free(back_end.story);
 }
+TEST_ROWS(drivers, driver_is_sane);
 
 /* Wrong answers, and the check that must notice: a list that accepts them proves nothing. */
 
@@ -480,24 +483,4 @@ spoiled_answers_are_noticed(void **state)
     csi_response_free(sim_memory(story_sim(back_end.story)), back_end.answer);
     story_free(back_end.story);
 }
-
-int
-main(void)
-{
-    struct CMUnitTest
-        tests[G_N_ELEMENTS(checks) + G_N_ELEMENTS(drivers) + G_N_ELEMENTS(spoiled_cases)];
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(checks); i++)
-        tests[n++] = (struct CMUnitTest){
-            .name = checks[i].name, .test_func = sanity_holds, .initial_state = (void *)&checks[i]};
-    for (unsigned i = 0; i < G_N_ELEMENTS(drivers); i++)
-        tests[n++] = (struct CMUnitTest){.name = drivers[i].name,
-                                         .test_func = driver_is_sane,
-                                         .initial_state = (void *)&drivers[i]};
-    for (unsigned i = 0; i < G_N_ELEMENTS(spoiled_cases); i++)
-        tests[n++] = (struct CMUnitTest){.name = spoiled_cases[i].check,
-                                         .test_func = spoiled_answers_are_noticed,
-                                         .initial_state = (void *)&spoiled_cases[i]};
-    return _cmocka_run_group_tests("csi-sanity", tests, n, NULL, NULL);
-}
+TEST_ROWS(spoiled_cases, spoiled_answers_are_noticed);

@@ -2,17 +2,13 @@
 /* The file in which a driver remembers: what is committed is there for the next process, and
  * nothing else; it has one owner; a file that is no such file is left alone. */
 #include "serve/csi/store.h"
+#include "tests/lib/test.h"
 
 #include <glib/gstdio.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-/* cmocka wants the four above. */
-#include <cmocka.h>
 
 #define DRIVER "store.kvolsim.io"
 
@@ -75,8 +71,7 @@ assert_found(const char *folder, const char *wanted)
     assert_string_equal(found->str, wanted);
 }
 
-static void
-keeps_what_is_committed_in_order(void **state)
+TEST_WITH(enter, leave, keeps_what_is_committed_in_order)
 {
     g_autoptr(CsiStore) store = open_store(*state);
 
@@ -97,8 +92,7 @@ keeps_what_is_committed_in_order(void **state)
 }
 
 /* The other process ends without warning, after a commit and in the middle of the next. */
-static void
-survives_a_kill(void **state)
+TEST_WITH(enter, leave, survives_a_kill)
 {
     int status;
     pid_t child = fork();
@@ -127,8 +121,7 @@ assert_refused(const char *folder, const char *driver, CsiStoreError code)
     assert_non_null(strstr(error->message, "csi.sqlite"));
 }
 
-static void
-has_one_owner(void **state)
+TEST_WITH(enter, leave, has_one_owner)
 {
     g_autoptr(CsiStore) store = open_store(*state);
 
@@ -140,8 +133,7 @@ has_one_owner(void **state)
     assert_found(*state, "1v ");
 }
 
-static void
-leaves_other_files_alone(void **state)
+TEST_WITH(enter, leave, leaves_other_files_alone)
 {
     static const char text[] = "This is no database, and it is longer than the head of one would "
                                "be, which has a hundred bytes in all.\n";
@@ -154,26 +146,10 @@ leaves_other_files_alone(void **state)
     assert_string_equal(after, text);
 }
 
-static void
-says_that_it_cannot_write(void **state)
+TEST_WITH(enter, leave, says_that_it_cannot_write)
 {
     g_autofree char *file = g_build_filename(*state, "csi.sqlite", NULL);
 
     assert_true(g_file_set_contents(file, "", -1, NULL));
     assert_refused(file, DRIVER, CSI_STORE_ERROR_IO); /* a file where the folder should be */
-}
-
-int
-main(void)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, enter, leave)
-    const struct CMUnitTest tests[] = {
-        TEST(keeps_what_is_committed_in_order),
-        TEST(survives_a_kill),
-        TEST(has_one_owner),
-        TEST(leaves_other_files_alone),
-        TEST(says_that_it_cannot_write),
-    };
-
-    return cmocka_run_group_tests_name("csi/store", tests, NULL, NULL);
 }

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "run/files/printable.h"
+#include "tests/lib/test.h"
 
 /* No text of a stranger commands a terminal or begins a line; all that can be read stays. */
-static void
-control_characters_are_escaped(void **state)
+TEST(control_characters_are_escaped)
 {
     static const struct {
         const char *text, *keep, *shown;
@@ -28,20 +22,9 @@ control_characters_are_escaped(void **state)
         {"cut \xe5\xa3",         "",   "cut \\xe5\\xa3"      },
     };
 
-    (void)state;
     for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autofree char *shown = printable(cases[i].text, cases[i].keep);
 
         assert_string_equal(shown, cases[i].shown);
     }
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(control_characters_are_escaped),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

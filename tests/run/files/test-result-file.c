@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
+#include <glib/gstdio.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/resource.h>
 
-#include <cmocka.h>
-#include <glib/gstdio.h>
-
 #include "run/files/rows.h"
+#include "tests/lib/test.h"
 
 /* Result files are whole or not there, for any length and any fault. */
 
@@ -86,10 +81,8 @@ static const struct {
 };
 
 /* The file has what was appended, and memory never holds more than the buffer and a row. */
-static void
-files_of_any_length_are_whole(void **state)
+TEST(files_of_any_length_are_whole)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(lengths); i++) {
         char *folder = make_folder();
         g_autoptr(ResultFile) file = result_file_new(folder, NAME);
@@ -117,13 +110,11 @@ files_of_any_length_are_whole(void **state)
     }
 }
 
-static void
-a_file_without_contents_is_not_made(void **state)
+TEST(a_file_without_contents_is_not_made)
 {
     char *folder = make_folder();
     g_autoptr(ResultFile) file = result_file_new(folder, NAME);
 
-    (void)state;
     result_file_end_row(file);
     assert_true(result_file_finish(file, NULL));
     assert_holds(folder, "");
@@ -131,14 +122,12 @@ a_file_without_contents_is_not_made(void **state)
 }
 
 /* An earlier file is replaced at the end, and stays if the writer gives up. */
-static void
-an_earlier_file_stays_until_the_end(void **state)
+TEST(an_earlier_file_stays_until_the_end)
 {
     char *folder = make_folder();
     ResultFile *given_up = result_file_new(folder, NAME);
     g_autoptr(ResultFile) file = result_file_new(folder, NAME);
 
-    (void)state;
     assert_true(result_file_write(folder, NAME, "earlier\n", NULL));
     g_string_append(given_up->text, "half a row");
     result_file_pass_on(given_up);
@@ -151,8 +140,7 @@ an_earlier_file_stays_until_the_end(void **state)
 }
 
 /* The disk is full after some rows: a test can only set the limit of a file's length. */
-static void
-a_full_disk_leaves_nothing(void **state)
+TEST(a_full_disk_leaves_nothing)
 {
     char *folder = make_folder();
     g_autofree char *path = g_build_filename(folder, NAME, NULL);
@@ -160,7 +148,6 @@ a_full_disk_leaves_nothing(void **state)
     g_autoptr(GError) error = NULL;
     struct rlimit before, small;
 
-    (void)state;
     signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     small = before;
@@ -179,14 +166,12 @@ a_full_disk_leaves_nothing(void **state)
     remove_folder(folder);
 }
 
-static void
-a_name_that_is_taken_by_a_folder_is_an_error(void **state)
+TEST(a_name_that_is_taken_by_a_folder_is_an_error)
 {
     char *folder = make_folder();
     g_autofree char *path = g_build_filename(folder, NAME, NULL);
     g_autoptr(GError) error = NULL;
 
-    (void)state;
     assert_int_equal(g_mkdir(path, 0777), 0);
     assert_false(result_file_write(folder, NAME, "row\n", &error));
     assert_true(g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_ISDIR));
@@ -198,14 +183,12 @@ a_name_that_is_taken_by_a_folder_is_an_error(void **state)
     remove_folder(folder);
 }
 
-static void
-a_folder_that_is_not_there_is_an_error(void **state)
+TEST(a_folder_that_is_not_there_is_an_error)
 {
     char *folder = make_folder();
     g_autofree char *missing = g_build_filename(folder, "missing", NULL);
     g_autoptr(GError) error = NULL;
 
-    (void)state;
     assert_false(result_file_write(missing, NAME, "row\n", &error));
     assert_true(g_error_matches(error, G_FILE_ERROR, G_FILE_ERROR_NOENT));
     assert_true(g_str_has_prefix(error->message, missing));
@@ -221,15 +204,13 @@ twice(void *data)
     return ++*n_asked < 3;
 }
 
-static void
-who_breaks_it_off_leaves_nothing(void **state)
+TEST(who_breaks_it_off_leaves_nothing)
 {
     char *folder = make_folder();
     g_autoptr(ResultFile) file = result_file_new(folder, NAME);
     g_autoptr(GError) error = NULL;
     unsigned n_asked = 0;
 
-    (void)state;
     file->go_on = twice;
     file->go_on_data = &n_asked;
     for (unsigned row = 0; row < 20000; row++) {
@@ -276,12 +257,10 @@ append_object(ResultFile *file)
 static const ResultTable sample_table =
     RESULT_TABLE("sample.csv", "", NULL, SAMPLE_COLUMNS(COLUMN));
 
-static void
-rows_have_commas_and_breaks(void **state)
+TEST(rows_have_commas_and_breaks)
 {
     g_autoptr(ResultFile) file = result_file_new(".", NAME);
 
-    (void)state;
     row_header(file, &sample_table);
     SAMPLE_COLUMNS(CSV_CELL);
     row_end(file);
@@ -297,21 +276,4 @@ rows_have_commas_and_breaks(void **state)
                         "        {\n            \"at\": 0.000000000\n        },\n"
                         "        {\n            \"at\": 1.000000000\n        }\n    ],\n"
                         "    \"none\": {},\n    \"n\": 2\n}\n");
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_of_any_length_are_whole),
-        cmocka_unit_test(a_file_without_contents_is_not_made),
-        cmocka_unit_test(an_earlier_file_stays_until_the_end),
-        cmocka_unit_test(a_full_disk_leaves_nothing),
-        cmocka_unit_test(a_name_that_is_taken_by_a_folder_is_an_error),
-        cmocka_unit_test(a_folder_that_is_not_there_is_an_error),
-        cmocka_unit_test(rows_have_commas_and_breaks),
-        cmocka_unit_test(who_breaks_it_off_leaves_nothing),
-    };
-
-    return cmocka_run_group_tests_name("result files", tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "run/files/file-fault.h"
+#include "tests/lib/test.h"
 
 typedef struct {
     const char *name;
@@ -86,14 +81,14 @@ reads(void **state)
     if (row->json != NULL)
         assert_string_equal(lines->str, row->json);
 }
+TEST_ROWS(read_cases, reads);
 
 typedef struct {
     const char *path;
     unsigned line, column;
 } PlaceCase;
 
-static void
-knows_places(void **state)
+TEST(knows_places)
 {
     static const char *const text = "a: 1\nb:\n  c: true\n  d: [x, null, {e: false}]\nf: &x {g: "
                                     "7}\nh: *x\ni0: true\ni1: true\n";
@@ -116,7 +111,6 @@ knows_places(void **state)
     g_autoptr(GPtrArray) documents = yaml_read_text(positions, text, &n_faults);
     YamlPosition at;
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         assert_true(yaml_positions_path(positions, documents->pdata[0], cases[i].path, &at));
         assert_int_equal(at.line, cases[i].line);
@@ -168,25 +162,4 @@ reads_json(void **state)
     assert_int_equal(documents->len, 1);
     assert_true(json_equal(found->pdata[0], documents->pdata[0]));
 }
-
-int
-main(void)
-{
-    struct CMUnitTest tests[G_N_ELEMENTS(read_cases) + G_N_ELEMENTS(json_cases) + 1];
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(read_cases); i++)
-        tests[n++] = (struct CMUnitTest){
-            .name = read_cases[i].name,
-            .test_func = reads,
-            .initial_state = (void *)&read_cases[i],
-        };
-    for (unsigned i = 0; i < G_N_ELEMENTS(json_cases); i++)
-        tests[n++] = (struct CMUnitTest){
-            .name = json_cases[i].name,
-            .test_func = reads_json,
-            .initial_state = (void *)&json_cases[i],
-        };
-    tests[n++] = (struct CMUnitTest)cmocka_unit_test(knows_places);
-    return _cmocka_run_group_tests("yaml", tests, n, NULL, NULL);
-}
+TEST_ROWS(json_cases, reads_json);

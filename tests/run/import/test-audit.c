@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <glib/gstdio.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "models/api/field.h"
 #include "run/import/audit.h"
 #include "run/import/clients.h"
+#include "tests/lib/test.h"
 
 /* The reader of audit logs, and who is who in them. */
 
@@ -36,10 +31,8 @@ static const MemberCase members[] = {
 };
 /* clang-format on */
 
-static void
-a_member_is_found_without_a_parse(void **state)
+TEST(a_member_is_found_without_a_parse)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(members); i++) {
         JsonPart value = json_part_get(JSON_PART(members[i].text), members[i].key);
         g_autofree char *text = value.at == NULL ? NULL : g_strndup(value.at, value.length);
@@ -49,12 +42,10 @@ a_member_is_found_without_a_parse(void **state)
 }
 
 /* A cut at any byte is told, or gives the same value: nothing is read behind the end. */
-static void
-a_cut_text_is_no_other_text(void **state)
+TEST(a_cut_text_is_no_other_text)
 {
     const char *text = members[3].text;
 
-    (void)state;
     for (gsize cut = 0; cut < strlen(text); cut++) {
         g_autofree char *copy = g_memdup2(text, MAX(cut, 1)); /* exact: sanitizers see the end */
         assert_null(json_part_get((JsonPart){copy, cut}, "c").at);
@@ -90,12 +81,10 @@ static const SenderCase senders[] = {
 };
 /* clang-format on */
 
-static void
-senders_are_told_by_user_and_agent(void **state)
+TEST(senders_are_told_by_user_and_agent)
 {
     g_autoptr(Senders) all = senders_new();
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(senders); i++) {
         const SenderCase *row = &senders[i];
         const Sender *found =
@@ -182,10 +171,8 @@ count_event(const AuditEvent *event, void *data)
     *(unsigned *)data += !event->is_repeated;
 }
 
-static void
-lines_are_read_or_counted(void **state)
+TEST(lines_are_read_or_counted)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(lines); i++) {
         const LineCase *row = &lines[i];
         g_autofree char *path = write_log(row->text);
@@ -204,13 +191,11 @@ lines_are_read_or_counted(void **state)
     }
 }
 
-static void
-files_without_events_are_refused(void **state)
+TEST(files_without_events_are_refused)
 {
     static const char *const texts[] = {"{\"kind\":\"Pod\"}\n", "hello\nworld\n",
                                         "{\n  \"a\": 1\n}\n"};
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(texts); i++) {
         g_autofree char *path = write_log(texts[i]), *place = g_strconcat(path, ":1: ", NULL);
         g_autoptr(GError) error = NULL;
@@ -224,14 +209,12 @@ files_without_events_are_refused(void **state)
 }
 
 /* A line is found whole wherever the pieces of the file end, and one without end is dropped. */
-static void
-long_lines_do_no_harm(void **state)
+TEST(long_lines_do_no_harm)
 {
     GString *text = g_string_new(DONE("1", "01") "\n{\"kind\":\"");
     unsigned n_seen = 0;
     AuditSummary summary;
 
-    (void)state;
     for (unsigned i = 0; i < 70; i++) {
         gsize from = text->len;
         g_string_set_size(text, from + (1 << 20));
@@ -250,19 +233,4 @@ long_lines_do_no_harm(void **state)
     audit_summary_clear(&summary);
     g_unlink(path);
     g_string_free(text, TRUE);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_member_is_found_without_a_parse),
-        cmocka_unit_test(a_cut_text_is_no_other_text),
-        cmocka_unit_test(senders_are_told_by_user_and_agent),
-        cmocka_unit_test(lines_are_read_or_counted),
-        cmocka_unit_test(files_without_events_are_refused),
-        cmocka_unit_test(long_lines_do_no_harm),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

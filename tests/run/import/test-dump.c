@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
 #include <archive.h>
 #include <archive_entry.h>
-#include <cmocka.h>
 #include <glib/gstdio.h>
+#include <string.h>
 
 #include "models/api/fields.h"
 #include "run/files/packed.h"
@@ -18,6 +12,7 @@
 #include "run/import/owners.h"
 #include "run/import/prune.h"
 #include "run/import/start/migrated.h"
+#include "tests/lib/test.h"
 
 /* Dumps are read whole or refused with file and line, whatever is in them. */
 
@@ -56,6 +51,7 @@ remove_folder(void **state)
     g_free(folder);
     return 0;
 }
+TEST_PROGRAM(make_folder, remove_folder);
 
 #define UID(n) "\"uid\": \"00000000-0000-4000-8000-00000000000" n "\""
 #define META(name, n) "\"metadata\": {\"name\": \"" name "\", " UID(n) "}"
@@ -106,10 +102,8 @@ static const struct {
 };
 /* clang-format on */
 
-static void
-texts_are_read_or_refused(void **state)
+TEST(texts_are_read_or_refused)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(texts); i++) {
         g_autofree char *path = dump_put("dump", texts[i].text);
         const char *const files[] = {path, NULL};
@@ -133,12 +127,10 @@ texts_are_read_or_refused(void **state)
     }
 }
 
-static void
-any_cut_of_a_dump_is_told(void **state)
+TEST(any_cut_of_a_dump_is_told)
 {
     static const char text[] = LIST(NODE("a", "1") "," CLAIM("\\\"{[", "2"));
 
-    (void)state;
     for (gsize n = 0; n < strlen(text); n++) {
         g_autofree char *cut = g_strndup(text, n);
         g_autofree char *path = dump_put("cut", cut);
@@ -150,12 +142,10 @@ any_cut_of_a_dump_is_told(void **state)
     }
 }
 
-static void
-deep_nesting_is_refused(void **state)
+TEST(deep_nesting_is_refused)
 {
     g_autoptr(GString) text = g_string_new("{\"items\": [\n");
 
-    (void)state;
     for (unsigned i = 0; i < 100000; i++)
         g_string_append(text, "{\"a\": ");
     g_autofree char *path = dump_put("deep", text->str);
@@ -189,10 +179,8 @@ static const struct {
 };
 /* clang-format on */
 
-static void
-files_are_parts_or_times(void **state)
+TEST(files_are_parts_or_times)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(several); i++) {
         const char *files[5] = {NULL};
         g_autoptr(ImportReport) report = import_report_new();
@@ -217,8 +205,7 @@ files_are_parts_or_times(void **state)
     }
 }
 
-static void
-newest_time_stamp(void **state)
+TEST(newest_time_stamp)
 {
     static const struct {
         const char *object, *newest;
@@ -232,7 +219,6 @@ newest_time_stamp(void **state)
          "[{\"lastHeartbeatTime\": \"2026-01-01T00:00:05.5Z\"}]}",        "2026-01-01T00:00:05.500000Z"},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autofree char *text = g_strdup_printf(
             "{\"apiVersion\": \"v1\", \"kind\": \"Node\", \"metadata\": {\"name\": \"a\", %s}",
@@ -282,15 +268,13 @@ many_lines(void)
     return g_string_free(text, FALSE);
 }
 
-static void
-packed_files_read_alike(void **state)
+TEST(packed_files_read_alike)
 {
     static const int filters[] = {ARCHIVE_FILTER_NONE, ARCHIVE_FILTER_GZIP, ARCHIVE_FILTER_XZ,
                                   ARCHIVE_FILTER_ZSTD};
     g_autofree char *text = many_lines();
     g_autofree char *path = g_build_filename(folder, "packed", NULL);
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(filters); i++) {
         g_autofree char *read = NULL, *cut = NULL;
         g_autoptr(GError) error = NULL;
@@ -308,8 +292,7 @@ packed_files_read_alike(void **state)
     }
 }
 
-static void
-xz_is_read_back(void **state)
+TEST(xz_is_read_back)
 {
     g_autofree char *text = many_lines(), *read = NULL;
     g_autofree char *path = g_build_filename(folder, "xz", NULL);
@@ -317,7 +300,6 @@ xz_is_read_back(void **state)
     gsize length;
     const char *bytes = g_bytes_get_data(packed, &length);
 
-    (void)state;
     assert_true(length < strlen(text) / 10);
     assert_true(g_file_set_contents(path, bytes, (gssize)length, NULL));
     assert_true(packed_get_contents(path, &read, NULL, NULL));
@@ -352,13 +334,11 @@ static const char *const secretive[] = {
     "{\"kind\": \"Node\", \"status\": {\"addresses\": [\"CANARY\"], \"images\": [\"CANARY\"]}}",
 };
 
-static void
-secrets_are_dropped(void **state)
+TEST(secrets_are_dropped)
 {
     g_autoptr(ImportReport) report = import_report_new();
     g_autoptr(Pruner) pruner = pruner_new(report);
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(secretive); i++) {
         json_t *object = json_loads(secretive[i], 0, NULL);
         assert_non_null(object);
@@ -388,8 +368,7 @@ pruned_template(Pruner *pruner, const char *kind, const char *env, const char *p
     return template;
 }
 
-static void
-templates_stay_equal_and_different(void **state)
+TEST(templates_stay_equal_and_different)
 {
     g_autoptr(ImportReport) report = import_report_new();
     g_autoptr(Pruner) pruner = pruner_new(report);
@@ -398,7 +377,6 @@ templates_stay_equal_and_different(void **state)
     json_auto_t *new = pruned_template(pruner, "ReplicaSet", "two", "spec");
     json_auto_t *revised = pruned_template(pruner, "ControllerRevision", "two", "data");
 
-    (void)state;
     assert_true(json_equal(deployed, new));
     assert_false(json_equal(deployed, old));
     assert_true(json_equal(deployed, revised));
@@ -406,8 +384,7 @@ templates_stay_equal_and_different(void **state)
 
 /* ---- Stand-ins ---- */
 
-static void
-stand_ins_fit_each_other(void **state)
+TEST(stand_ins_fit_each_other)
 {
     g_autoptr(Anonymizer) anonymizer = anonymizer_new();
     json_auto_t *value = json_pack(
@@ -422,7 +399,6 @@ stand_ins_fit_each_other(void **state)
                   "w0000:5000/w0005:1.2", "message", "message 1", "volume",
                   "pvc-41075652-492c-491b-bf47-b1dd64f94e0e", "kind", "Pod");
 
-    (void)state;
     anonymizer_see(anonymizer, value);
     json_auto_t *replaced = anonymizer_replace(anonymizer, value);
     g_autofree char *text = json_dumps(replaced, JSON_COMPACT);
@@ -455,10 +431,8 @@ static const struct {
 };
 /* clang-format on */
 
-static void
-words_of_users_are_replaced_beside_those_of_kubernetes(void **state)
+TEST(words_of_users_are_replaced_beside_those_of_kubernetes)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(mixed); i++) {
         g_autoptr(Anonymizer) anonymizer = anonymizer_new();
         json_auto_t *value = json_loads(mixed[i].text, 0, NULL);
@@ -509,8 +483,7 @@ expect_set(const Dump *dump, const char *name, unsigned replicas, const char *co
 }
 
 /* In the midst of a rollout: the newest pods are those of the Deployment's template. */
-static void
-sets_are_made_of_their_pods(void **state)
+TEST(sets_are_made_of_their_pods)
 {
     g_autofree char *path = dump_put(
         "dump",
@@ -526,7 +499,6 @@ sets_are_made_of_their_pods(void **state)
     g_autoptr(ImportReport) report = import_report_new();
     g_autoptr(GPtrArray) dumps = dumps_read(files, report, NULL);
 
-    (void)state;
     assert_non_null(dumps);
     Dump *dump = dumps->pdata[0];
     owners_complete(dump, report);
@@ -538,8 +510,7 @@ sets_are_made_of_their_pods(void **state)
 }
 
 /* The garbage collector would delete such a pod in the cluster, too. */
-static void
-owners_that_are_gone_stay_gone(void **state)
+TEST(owners_that_are_gone_stay_gone)
 {
     g_autofree char *path = dump_put(
         "dump",
@@ -549,7 +520,6 @@ owners_that_are_gone_stay_gone(void **state)
     g_autoptr(ImportReport) report = import_report_new();
     g_autoptr(GPtrArray) dumps = dumps_read(files, report, NULL);
 
-    (void)state;
     assert_non_null(dumps);
     owners_complete(dumps->pdata[0], report);
     const json_t *metadata =
@@ -584,10 +554,8 @@ static const struct {
 /* clang-format on */
 
 /* In a cluster whose nodes have the zone of the EBS driver, and no other driver's. */
-static void
-migrated_volumes_become_csi_volumes(void **state)
+TEST(migrated_volumes_become_csi_volumes)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(migrated); i++) {
         g_auto(GStrv) zones = g_strsplit(migrated[i].zones, "', '", -1);
         g_autofree char *joined = g_strjoinv("__", zones); /* as a label names several zones */
@@ -616,27 +584,4 @@ migrated_volumes_become_csi_volumes(void **state)
         if (handle != NULL)
             assert_string_equal(json_path_string(volume, "spec.csi.driver"), migrated[i].driver);
     }
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_are_read_or_refused),
-        cmocka_unit_test(any_cut_of_a_dump_is_told),
-        cmocka_unit_test(deep_nesting_is_refused),
-        cmocka_unit_test(files_are_parts_or_times),
-        cmocka_unit_test(newest_time_stamp),
-        cmocka_unit_test(packed_files_read_alike),
-        cmocka_unit_test(xz_is_read_back),
-        cmocka_unit_test(secrets_are_dropped),
-        cmocka_unit_test(templates_stay_equal_and_different),
-        cmocka_unit_test(stand_ins_fit_each_other),
-        cmocka_unit_test(words_of_users_are_replaced_beside_those_of_kubernetes),
-        cmocka_unit_test(sets_are_made_of_their_pods),
-        cmocka_unit_test(owners_that_are_gone_stay_gone),
-        cmocka_unit_test(migrated_volumes_become_csi_volumes),
-    };
-
-    return cmocka_run_group_tests_name("run/import/dump", tests, make_folder, remove_folder);
 }

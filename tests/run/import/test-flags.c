@@ -2,14 +2,10 @@
 /* Flags of processes out of manifests and dumps of the shapes that drivers have: whose a workload
  * is, which flags it has, and what is told of those that no model has. */
 #include "run/import/flags/flags.h"
+#include "tests/lib/test.h"
 
 #include <glib/gstdio.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-/* cmocka wants the four above. */
-#include <cmocka.h>
 
 typedef struct {
     char *folder, *dump_file, *manifest;
@@ -195,8 +191,7 @@ static const struct {
      "none",                                                                                                                                                                                                "Manifests without a known sidecar: 1"                                      },
 };
 
-static void
-reads_all_shapes(void **state)
+TEST_WITH(flags_set_up, flags_tear_down, reads_all_shapes)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(shapes); i++) {
         FlagsWorld *self = *state;
@@ -228,8 +223,7 @@ static const char several[] = HEAD DEPLOYMENT(
     DEPLOYMENT("csi-bluedisk-controller", SIDECAR("csi-provisioner:v5.2.0", "--timeout=2s"))
         DEPLOYMENT("three", SIDECAR("csi-provisioner:v5.2.0", "--timeout=3s"));
 
-static void
-workloads_find_their_drivers(void **state)
+TEST_WITH(flags_set_up, flags_tear_down, workloads_find_their_drivers)
 {
     FlagsWorld *self = *state;
     g_autofree char *first =
@@ -251,8 +245,7 @@ workloads_find_their_drivers(void **state)
     ", ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: r, uid: " owner             \
     "}]}, spec: {containers: [" containers "]}}\n"
 
-static void
-pods_do_where_workloads_are_missing(void **state)
+TEST_WITH(flags_set_up, flags_tear_down, pods_do_where_workloads_are_missing)
 {
     FlagsWorld *self = *state;
     g_autofree char *found =
@@ -266,8 +259,7 @@ pods_do_where_workloads_are_missing(void **state)
 }
 
 /* The same pods with their Deployment: counted once. */
-static void
-a_manifest_wins_over_the_dump(void **state)
+TEST_WITH(flags_set_up, flags_tear_down, a_manifest_wins_over_the_dump)
 {
     FlagsWorld *self = *state;
     g_autofree char *found = sidecars(
@@ -288,8 +280,7 @@ a_manifest_wins_over_the_dump(void **state)
     "-m1, namespace: kube-system, uid: u-" name "}, spec: {containers: [{name: " name              \
     ", image: 'registry.k8s.io/" name ":v1.32.4', command: [" command "]}]}}\n"
 
-static void
-components_are_read(void **state)
+TEST_WITH(flags_set_up, flags_tear_down, components_are_read)
 {
     FlagsWorld *self = *state;
     const Dump *dump = read_dump(
@@ -316,8 +307,7 @@ components_are_read(void **state)
 }
 
 /* A managed control plane shows no pods. */
-static void
-no_component_is_told(void **state)
+TEST_WITH(flags_set_up, flags_tear_down, no_component_is_told)
 {
     FlagsWorld *self = *state;
     const Dump *dump = read_dump(self, HEAD DEPLOYMENT("x", "{name: c, image: c}"));
@@ -325,21 +315,4 @@ no_component_is_told(void **state)
     assert_null(flags_of_components(dump, self->report));
     assert_null(flags_feature_gates(dump));
     assert_told(self, "have default flags");
-}
-
-#define WORLD_TEST(f) cmocka_unit_test_setup_teardown(f, flags_set_up, flags_tear_down)
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        WORLD_TEST(reads_all_shapes),
-        WORLD_TEST(workloads_find_their_drivers),
-        WORLD_TEST(pods_do_where_workloads_are_missing),
-        WORLD_TEST(a_manifest_wins_over_the_dump),
-        WORLD_TEST(components_are_read),
-        WORLD_TEST(no_component_is_told),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

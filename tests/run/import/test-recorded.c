@@ -3,14 +3,10 @@
  */
 #include "run/import/import-test.h"
 #include "run/import/recorded.h"
+#include "tests/lib/test.h"
 
 #include <glib/gstdio.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-/* cmocka wants the four above. */
-#include <cmocka.h>
 
 #define HEAD                                                                                       \
     "{\"format\": \"kvolsim-recorded/1\", \"start\": \"2026-11-22T15:58:54Z\", \"until\": 9,\n"
@@ -67,8 +63,7 @@ recorded_tear_down(void **state)
     return 0;
 }
 
-static void
-faults_have_lines(void **state)
+TEST_WITH(recorded_set_up, recorded_tear_down, faults_have_lines)
 {
     const RecordedPlace *place = *state;
 
@@ -106,8 +101,7 @@ recorded_fill(Recorded *recorded)
     recorded_miss(recorded, "mounts: an audit log has no calls of drivers");
 }
 
-static void
-written_reads_back(void **state)
+TEST_WITH(recorded_set_up, recorded_tear_down, written_reads_back)
 {
     const RecordedPlace *place = *state;
     g_autoptr(GError) error = NULL;
@@ -133,15 +127,4 @@ written_reads_back(void **state)
     assert_true(recorded_write(read, place->folder, &error));
     assert_true(g_file_get_contents(place->file, &again, NULL, NULL));
     assert_string_equal(text, again);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(faults_have_lines, recorded_set_up, recorded_tear_down),
-        cmocka_unit_test_setup_teardown(written_reads_back, recorded_set_up, recorded_tear_down),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

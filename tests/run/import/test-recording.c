@@ -2,18 +2,13 @@
 /* Milestones and faults that a log without bodies tells: a few requests a row, and what follows
  * from them. */
 #include <glib/gstdio.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "models/api/field.h"
 #include "run/import/found-faults.h"
 #include "run/import/import-test.h"
 #include "run/import/recording.h"
+#include "tests/lib/test.h"
 
 #define KCM "kube-controller-manager/v1/system:serviceaccount:kube-system:"
 #define REQUESTS_MAX 16
@@ -235,13 +230,4 @@ requests_tell(void **state)
         row->kind != NULL ? times_text(recorded, row) : faults_text(writes, start, report);
     assert_string_equal(found, row->found);
 }
-
-int
-main(void)
-{
-    g_autofree struct CMUnitTest *tests = g_new0(struct CMUnitTest, G_N_ELEMENTS(rows));
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++)
-        tests[i] = (struct CMUnitTest){rows[i].name, requests_tell, NULL, NULL, (void *)&rows[i]};
-    return _cmocka_run_group_tests("recording", tests, G_N_ELEMENTS(rows), NULL, NULL);
-}
+TEST_ROWS(rows, requests_tell);

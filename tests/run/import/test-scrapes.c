@@ -3,16 +3,12 @@
  * buckets agree, a constant stays one; two scrapes give a difference; processes are told apart
  * whatever the files are called; failures become errors between the scrapes. */
 #include "run/import/scrapes/scrapes.h"
+#include "tests/lib/test.h"
 
 #include <glib/gstdio.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <utime.h>
-/* cmocka wants the four above. */
-#include <cmocka.h>
 
 #include "models/api/field.h"
 #include "run/measure/histograms.h"
@@ -176,8 +172,7 @@ assert_errors(ScrapesWorld *self, const char *wanted)
     }
 
 /* A latency on the bound of a bucket, with 4 ms of the sidecar: all calls are in (2.5, 5]. */
-static void
-a_constant_stays_one(void **state)
+TEST_WITH(scrapes_set_up, scrapes_tear_down, a_constant_stays_one)
 {
     ScrapesWorld *self = *state;
     Counter create = SIDECAR("CreateVolume");
@@ -189,8 +184,7 @@ a_constant_stays_one(void **state)
 }
 
 /* Half of them just below the bound of a bucket, half just above. */
-static void
-a_constant_on_a_bound_stays_one(void **state)
+TEST_WITH(scrapes_set_up, scrapes_tear_down, a_constant_on_a_bound_stays_one)
 {
     ScrapesWorld *self = *state;
     Counter create = SIDECAR("CreateVolume");
@@ -216,8 +210,7 @@ lognormal(double mean, double cv)
     return sim_dist_new("lognormal", args, G_N_ELEMENTS(args), NULL);
 }
 
-static void
-a_lognormal_is_found(void **state)
+TEST_WITH(scrapes_set_up, scrapes_tear_down, a_lognormal_is_found)
 {
     ScrapesWorld *self = *state;
     Counter create = SIDECAR("CreateVolume");
@@ -265,8 +258,7 @@ check_empirical(const json_t *quantiles, const Counter *counter)
     assert_true(fabs(mean - counter->sum / total) < 2e-3 * mean);
 }
 
-static void
-two_humps_keep_buckets_and_mean(void **state)
+TEST_WITH(scrapes_set_up, scrapes_tear_down, two_humps_keep_buckets_and_mean)
 {
     ScrapesWorld *self = *state;
     Counter create = SIDECAR("CreateVolume");
@@ -282,8 +274,7 @@ two_humps_keep_buckets_and_mean(void **state)
 }
 
 /* All calls are in one bucket, (2.5, 5]; ten scrapes tell that they differ. */
-static void
-means_between_scrapes_show_the_spread(void **state)
+TEST_WITH(scrapes_set_up, scrapes_tear_down, means_between_scrapes_show_the_spread)
 {
     ScrapesWorld *self = *state;
     Counter create = SIDECAR("CreateVolume");
@@ -301,8 +292,7 @@ means_between_scrapes_show_the_spread(void **state)
 
 /* Few calls of two kinds: no lognormal, though there are only 35 of them. Minutes with calls of one
  * kind alone tell where they are. */
-static void
-few_calls_of_two_kinds_stay_apart(void **state)
+TEST_WITH(scrapes_set_up, scrapes_tear_down, few_calls_of_two_kinds_stay_apart)
 {
     ScrapesWorld *self = *state;
     Counter create = SIDECAR("CreateVolume");
@@ -324,8 +314,7 @@ few_calls_of_two_kinds_stay_apart(void **state)
 }
 
 /* Names and the order of the files mean nothing. */
-static void
-two_scrapes_give_the_difference(void **state)
+TEST_WITH(scrapes_set_up, scrapes_tear_down, two_scrapes_give_the_difference)
 {
     ScrapesWorld *self = *state;
     Counter create = SIDECAR("CreateVolume");
@@ -342,8 +331,7 @@ two_scrapes_give_the_difference(void **state)
 }
 
 /* Its counters begin at 0 again; what it counted before its end counts, too. */
-static void
-a_restart_is_no_difference(void **state)
+TEST_WITH(scrapes_set_up, scrapes_tear_down, a_restart_is_no_difference)
 {
     ScrapesWorld *self = *state;
     Counter create = SIDECAR("CreateVolume"), again = SIDECAR("CreateVolume");
@@ -359,8 +347,7 @@ a_restart_is_no_difference(void **state)
 }
 
 /* Two sidecars start in the same second; one has counted more of the same call. */
-static void
-processes_are_told_apart(void **state)
+TEST_WITH(scrapes_set_up, scrapes_tear_down, processes_are_told_apart)
 {
     ScrapesWorld *self = *state;
     Counter one[] = {SIDECAR("Probe"), SIDECAR("CreateVolume")};
@@ -377,8 +364,7 @@ processes_are_told_apart(void **state)
 }
 
 /* Nearest to the driver first; an operation that lasts longer only where nothing else is. */
-static void
-operations_are_the_last_resort(void **state)
+TEST_WITH(scrapes_set_up, scrapes_tear_down, operations_are_the_last_resort)
 {
     ScrapesWorld *self = *state;
     Counter counters[] = {
@@ -399,8 +385,7 @@ operations_are_the_last_resort(void **state)
     assert_non_null(strstr(report, "lasts longer than the call"));
 }
 
-static void
-failures_become_errors(void **state)
+TEST_WITH(scrapes_set_up, scrapes_tear_down, failures_become_errors)
 {
     ScrapesWorld *self = *state;
     Counter counters[] = {
@@ -456,8 +441,7 @@ scrape_failures(ScrapesWorld *self)
 
 /* One claim is served at 64 s, one asks at 70 s and has to wait, others are served from 100 s on.
  */
-static void
-a_recording_tells_the_phase(void **state)
+TEST_WITH(scrapes_set_up, scrapes_tear_down, a_recording_tells_the_phase)
 {
     ScrapesWorld *self = *state;
 
@@ -471,8 +455,7 @@ a_recording_tells_the_phase(void **state)
 }
 
 /* Some calls failed while others did not: that is no phase. */
-static void
-single_failures_are_counted(void **state)
+TEST_WITH(scrapes_set_up, scrapes_tear_down, single_failures_are_counted)
 {
     ScrapesWorld *self = *state;
 
@@ -485,8 +468,7 @@ single_failures_are_counted(void **state)
 }
 
 /* A single scrape of an old process does not say when they failed. */
-static void
-old_failures_are_told(void **state)
+TEST_WITH(scrapes_set_up, scrapes_tear_down, old_failures_are_told)
 {
     ScrapesWorld *self = *state;
     Counter counter = {"csi_sidecar_operations_seconds", "CreateVolume", "Internal", {0}, 0};
@@ -515,8 +497,7 @@ static const struct {
 };
 /* clang-format on */
 
-static void
-says_what_is_wrong(void **state)
+TEST_WITH(scrapes_set_up, scrapes_tear_down, says_what_is_wrong)
 {
     ScrapesWorld *self = *state;
 
@@ -530,30 +511,4 @@ says_what_is_wrong(void **state)
         assert_string_equal(error->message, wanted);
         g_unlink(file);
     }
-}
-
-#define WORLD_TEST(f) cmocka_unit_test_setup_teardown(f, scrapes_set_up, scrapes_tear_down)
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        WORLD_TEST(a_constant_stays_one),
-        WORLD_TEST(a_constant_on_a_bound_stays_one),
-        WORLD_TEST(a_lognormal_is_found),
-        WORLD_TEST(two_humps_keep_buckets_and_mean),
-        WORLD_TEST(means_between_scrapes_show_the_spread),
-        WORLD_TEST(few_calls_of_two_kinds_stay_apart),
-        WORLD_TEST(two_scrapes_give_the_difference),
-        WORLD_TEST(a_restart_is_no_difference),
-        WORLD_TEST(processes_are_told_apart),
-        WORLD_TEST(operations_are_the_last_resort),
-        WORLD_TEST(failures_become_errors),
-        WORLD_TEST(a_recording_tells_the_phase),
-        WORLD_TEST(single_failures_are_counted),
-        WORLD_TEST(old_failures_are_told),
-        WORLD_TEST(says_what_is_wrong),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,17 +2,12 @@
 /* Requests of an audit log as items of a workload: one request a row, and the item, or the reason
  * why there is none. */
 #include <glib/gstdio.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "models/api/field.h"
 #include "run/import/import-test.h"
 #include "run/import/workload.h"
+#include "tests/lib/test.h"
 
 #define DUMP_HEAD "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":["
 #define BORN "\"creationTimestamp\":\"2026-03-01T09:00:00Z\""
@@ -219,6 +214,7 @@ a_request_is_an_item(void **state)
     json_decref(wanted);
     json_decref(items);
 }
+TEST_ROWS(rows, a_request_is_an_item);
 
 #define SET_CONTROLLER                                                                             \
     "kube-controller-manager/v1/system:serviceaccount:kube-system:statefulset-controller"
@@ -237,8 +233,7 @@ a_request_is_an_item(void **state)
 
 /* The StatefulSet "db" is there at the start; nobody knows "cache", so its pods and claims will not
  * be there, and a run would refuse requests about them. */
-static void
-what_a_missing_workload_made_is_left_out(void **state)
+TEST(what_a_missing_workload_made_is_left_out)
 {
     static const WorkloadRow there[] = {MADE("pods", "db-7"), EVICTED("db-7"),
                                         MADE("persistentvolumeclaims", "data-x-db-7"),
@@ -250,24 +245,10 @@ what_a_missing_workload_made_is_left_out(void **state)
     json_auto_t *some = items_of(there, G_N_ELEMENTS(there), report);
     json_auto_t *none = items_of(missing, G_N_ELEMENTS(missing), report);
 
-    (void)state;
     assert_int_equal(json_array_size(some), 2);
     assert_int_equal(json_array_size(none), 0);
     assert_int_equal(
         import_report_counted(report, REPORT_LEFT_OUT,
                               "Requests about objects that neither a dump nor the workload has"),
         2);
-}
-
-int
-main(void)
-{
-    g_autofree struct CMUnitTest *tests = g_new0(struct CMUnitTest, G_N_ELEMENTS(rows) + 1);
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++)
-        tests[i] =
-            (struct CMUnitTest){rows[i].name, a_request_is_an_item, NULL, NULL, (void *)&rows[i]};
-    tests[G_N_ELEMENTS(rows)] =
-        (struct CMUnitTest)cmocka_unit_test(what_a_missing_workload_made_is_left_out);
-    return _cmocka_run_group_tests("workload", tests, G_N_ELEMENTS(rows) + 1, NULL, NULL);
 }

@@ -3,18 +3,14 @@
  * were made so, files come back as they went, and two calibrations are as far apart as they were
  * made. */
 #include "run/measure/calibration.h"
+#include "tests/lib/test.h"
 
 #include "run/measure/measure-test.h"
 #include "sim/random.h"
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-/* cmocka wants the four above. */
-#include <cmocka.h>
 #include <glib/gstdio.h>
+#include <math.h>
+#include <string.h>
 #include <unistd.h>
 
 #define TEAMS 60 /* of each number of workers */
@@ -103,10 +99,8 @@ static const CsiSlowdown slowdowns[] = {
     {1,    4}
 };
 
-static void
-finds_the_slowdown(void **state)
+TEST(finds_the_slowdown)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(slowdowns); i++) {
         g_autoptr(GArray) samples = make_samples(slowdowns[i], 1, 1);
         g_autoptr(CalibrationShares) shares = calibration_shares_new(samples);
@@ -121,10 +115,8 @@ finds_the_slowdown(void **state)
 }
 
 /* With the right exponent each call's work comes out, to the digit. */
-static void
-takes_company_out(void **state)
+TEST(takes_company_out)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(slowdowns); i++) {
         double work[] = {0.01, 0.02, 0.05, 0.055};
         g_autoptr(GArray) samples = g_array_new(FALSE, FALSE, sizeof(CalibrationSample));
@@ -138,12 +130,10 @@ takes_company_out(void **state)
 }
 
 /* Samples of others, without times and numbers, have no slowdown. */
-static void
-knows_nothing_of_plain_samples(void **state)
+TEST(knows_nothing_of_plain_samples)
 {
     g_autoptr(GArray) samples = g_array_new(FALSE, FALSE, sizeof(CalibrationSample));
 
-    (void)state;
     for (unsigned i = 0; i < 50; i++) {
         const CalibrationSample sample = {.kind = KIND, .seconds = work_of(i)};
         g_array_append_val(samples, sample);
@@ -155,15 +145,13 @@ knows_nothing_of_plain_samples(void **state)
         assert_true(fabs(g_array_index(alone, double, i) - work_of(i)) < 1e-12);
 }
 
-static void
-files_come_back(void **state)
+TEST(files_come_back)
 {
     g_autofree char *folder = g_dir_make_tmp("kvolsim-XXXXXX", NULL);
     g_autofree char *file = g_build_filename(folder, "samples.csv", NULL);
     g_autoptr(GArray) samples = make_samples((CsiSlowdown){0.5, 1}, 1, 1);
     g_autoptr(GError) error = NULL;
 
-    (void)state;
     assert_true(calibration_write(samples, file, "a test", &error));
     g_autoptr(GArray) again = calibration_read(file, &error);
     assert_non_null(again);
@@ -183,8 +171,7 @@ static const CsiSlowdown alone = {0, 1};
 
 /* As many samples of the other as there are: the same machine's are near, those of one that is half
  * as fast are not. */
-static void
-tells_noise(void **state)
+TEST(tells_noise)
 {
     g_autoptr(GArray) first = make_samples(alone, 1, 1);
     g_autoptr(GArray) second = make_samples(alone, 1, 2);
@@ -193,7 +180,6 @@ tells_noise(void **state)
     g_autoptr(GArray) apart = calibration_compare(first, slower);
     CalibrationNoise noise, few, more;
 
-    (void)state;
     assert_int_equal(alike->len, 1);
     assert_true(g_array_index(alike, CalibrationDifference, 0).ks < 0.08);
     double ratio = g_array_index(apart, CalibrationDifference, 0).p50[1] /
@@ -206,18 +192,4 @@ tells_noise(void **state)
     assert_true(few.ratio > noise.ratio && few.ks > noise.ks); /* fewer samples say less */
     assert_true(more.ratio > 1.9 && more.ks > 0.4);
     assert_false(calibration_noise(first, second, (CsiLatency)CSI_CREATE_VOLUME, 60, &noise));
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_the_slowdown),
-        cmocka_unit_test(takes_company_out),
-        cmocka_unit_test(knows_nothing_of_plain_samples),
-        cmocka_unit_test(files_come_back),
-        cmocka_unit_test(tells_noise),
-    };
-
-    return cmocka_run_group_tests_name("run/calibration", tests, NULL, NULL);
 }

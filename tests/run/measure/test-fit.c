@@ -3,14 +3,10 @@
 #include "run/measure/fit.h"
 #include "sim/distribution.h"
 #include "sim/random.h"
+#include "tests/lib/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-/* cmocka wants the four above. */
-#include <cmocka.h>
 
 #define N 2000
 
@@ -85,6 +81,7 @@ finds_the_family(void **state)
     assert_true(fit.families[fit.best].aic >= found->aic - 2);
     assert_true(found->ks < 0.03);
 }
+TEST_ROWS(rows, finds_the_family);
 
 /* The same from buckets as Kubernetes' histograms have them. */
 static void
@@ -109,16 +106,15 @@ finds_it_in_buckets(void **state)
     assert_true(fabs(fit.families[fit.best].b - row->b) < 0.05 * row->b);
     assert_true(fit.is_good);
 }
+TEST_ROWS(rows, finds_it_in_buckets);
 
 /* Buckets as wide as storage_operation_duration_seconds has them say little of what is within them;
  * the mean says more. */
-static void
-the_mean_helps_wide_buckets(void **state)
+TEST(the_mean_helps_wide_buckets)
 {
     static const double upper[] = {0.1, 0.25, INFINITY}, cumulative[] = {96, 100, 100};
     static const double means[] = {0.02, 0.03, 0.05};
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(means); i++) {
         Fit fit;
         fit_histogram(upper, cumulative, G_N_ELEMENTS(upper), means[i], &fit);
@@ -130,13 +126,11 @@ the_mean_helps_wide_buckets(void **state)
 }
 
 /* Two humps are no family: quantiles, and they are those of the samples. */
-static void
-falls_back_to_quantiles(void **state)
+TEST(falls_back_to_quantiles)
 {
     double seconds[1000];
     Fit fit;
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(seconds); i++)
         seconds[i] = (i % 2 == 0 ? 1e-5 : 1e-2) * (1 + i * 1e-4);
     fit_samples(seconds, G_N_ELEMENTS(seconds), &fit);
@@ -146,12 +140,10 @@ falls_back_to_quantiles(void **state)
     assert_non_null(strstr(text, "[1, 10999000ns]"));
 }
 
-static void
-distances(void **state)
+TEST(distances)
 {
     const double a[] = {1, 2, 3, 4}, b[] = {3, 4, 5, 6}, c[] = {1, 1, 2, 2, 3, 3, 4, 4};
 
-    (void)state;
     assert_true(fabs(fit_ks_two(a, 4, b, 4) - 0.5) < 1e-12);
     assert_true(fit_ks_two(a, 4, a, 4) < 1e-12);
     assert_true(fit_ks_two(a, 4, c, 8) < 1e-12);
@@ -159,22 +151,4 @@ distances(void **state)
     assert_true(fabs(fit_ks_probability(1.36 / sqrt(1e6), 1e6) - 0.049) < 0.002);
     assert_true(fit_quantile(a, 4, 0.5) == 2);
     assert_true(fit_quantile(a, 4, 0.51) == 3);
-}
-
-int
-main(void)
-{
-    struct CMUnitTest tests[2 * G_N_ELEMENTS(rows) + 3];
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
-        tests[n++] =
-            (struct CMUnitTest){rows[i].name, finds_the_family, NULL, NULL, (void *)&rows[i]};
-        tests[n++] =
-            (struct CMUnitTest){rows[i].name, finds_it_in_buckets, NULL, NULL, (void *)&rows[i]};
-    }
-    tests[n++] = (struct CMUnitTest)cmocka_unit_test(the_mean_helps_wide_buckets);
-    tests[n++] = (struct CMUnitTest)cmocka_unit_test(falls_back_to_quantiles);
-    tests[n++] = (struct CMUnitTest)cmocka_unit_test(distances);
-    return cmocka_run_group_tests_name("run/fit", tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "models/csi/modelled/modelled-driver.h"
 #include "run/results/attribution.h"
@@ -14,6 +9,7 @@
 #include "sim/random.h"
 #include "sim/station.h"
 #include "sim/token-bucket.h"
+#include "tests/lib/test.h"
 
 /* Attribution: causes add up, equal theory where theory has an answer, and name the known
  * bottlenecks of a burst. */
@@ -160,12 +156,10 @@ check_folder(const char *name, unsigned *n_records)
     }
 }
 
-static void
-causes_add_up_in_every_scenario(void **state)
+TEST(causes_add_up_in_every_scenario)
 {
     unsigned n_records = 0;
 
-    (void)state;
     check_folder("scenarios", &n_records);
     check_folder("scenarios/published", &n_records);
     assert_true(n_records > 5000);
@@ -233,8 +227,7 @@ attribution_time_of(const GArray *links, WaitKind wait)
 /* One worker, constant service, Poisson arrivals at 80 %. Each job's wait is Lindley's recursion to
  * the nanosecond; the mean is Pollaczek's and Khinchine's rho D / (2 (1 - rho)) = 2 D, within 5 %
  * of 200,000 jobs. */
-static void
-one_worker_is_md1(void **state)
+TEST(one_worker_is_md1)
 {
     const unsigned n = 200000;
     const SimTime service = 800 * SIM_MS;
@@ -249,7 +242,6 @@ one_worker_is_md1(void **state)
     SimTime at = 0, free_at = 0;
     double total = 0;
 
-    (void)state;
     line.station = sim_station_new(sim, 1, job_serve, &line, WAIT_WORKERS);
     g_array_set_size(line.jobs, n);
     for (unsigned i = 0; i < n; i++) {
@@ -292,8 +284,7 @@ request_sent(Sim *sim, void *data)
 
 /* 100 requests at once, at 5 a second with a burst of 10: request k waits (k - 10) / 5 s for its
  * token, and for no other cause. */
-static void
-a_token_bucket_is_a_token_bucket(void **state)
+TEST(a_token_bucket_is_a_token_bucket)
 {
     static const SimEventType sent = {.name = "sent", .fire = request_sent};
     Sim *sim = sim_new(&(SimOptions){.seed = 1});
@@ -301,7 +292,6 @@ a_token_bucket_is_a_token_bucket(void **state)
     SimTokenBucket bucket;
     AttributionRequest requests[100];
 
-    (void)state;
     sim_token_bucket_init(&bucket, 5, 10);
     for (unsigned i = 0; i < G_N_ELEMENTS(requests); i++)
         sim_at(sim, sim_token_bucket_reserve(&bucket, 0), &sent, &requests[i], WAIT_THROTTLE);
@@ -394,13 +384,11 @@ attribute_small(Attribution *attribution, const char *driver, const char *provis
 
 /* 20 claims at once, one worker, a second each: claim k waits for k - 1 claims before it, 190 s in
  * all, and takes a second itself. Besides, each claim takes some milliseconds of requests. */
-static void
-one_worker_thread_is_waited_for(void **state)
+TEST(one_worker_thread_is_waited_for)
 {
     g_autoptr(Attribution) attribution = attribution_new();
     SimTime sum;
 
-    (void)state;
     attribute_small(attribution, "attachLimit: 9",
                     "worker-threads: 1, kube-api-qps: 10000, kube-api-burst: 10000", 20);
     SimTime waited = total_of(attribution, STAGE_PROVISION, WAIT_WORKERS, "external-provisioner/");
@@ -416,12 +404,10 @@ one_worker_thread_is_waited_for(void **state)
 
 /* The same with 100 workers and 5 requests a second after a burst of 10: POST k (from 0) is sent (k
  * - 9) / 5 s late; Events in between take more. */
-static void
-tokens_are_waited_for(void **state)
+TEST(tokens_are_waited_for)
 {
     g_autoptr(Attribution) attribution = attribution_new();
 
-    (void)state;
     attribute_small(attribution, "attachLimit: 9", "kube-api-qps: 5, kube-api-burst: 10", 40);
     SimTime waited = total_of(attribution, STAGE_PROVISION, WAIT_THROTTLE, "external-provisioner");
     SimTime theory = 0;
@@ -436,12 +422,10 @@ tokens_are_waited_for(void **state)
 
 /* CreateVolume fails three times for each claim. Retries come after 1, 2 and 4 s (PROV-33), 7 s in
  * all, and take a second each. */
-static void
-retries_are_waited_for(void **state)
+TEST(retries_are_waited_for)
 {
     g_autoptr(Attribution) attribution = attribution_new();
 
-    (void)state;
     attribute_small(attribution,
                     "errors: [{method: CreateVolume, code: INTERNAL, probability: 1, count: 3, "
                     "perVolume: true}]",
@@ -478,8 +462,7 @@ assert_bottleneck(
 
 /* TIM-70, TIM-72: the sidecars' five requests a second; without those limits the kubelets'
  * ten-second rounds. */
-static void
-a_burst_waits_for_its_sidecars(void **state)
+TEST(a_burst_waits_for_its_sidecars)
 {
     static const char *const lifted[] = {
         "spec.drivers[0].sidecars.external-provisioner.kube-api-qps=1000",
@@ -491,7 +474,6 @@ a_burst_waits_for_its_sidecars(void **state)
         NULL,
     };
 
-    (void)state;
     for (unsigned n = 1; n <= 10; n += 9) {
         assert_bottleneck(NULL, n, STAGE_POD_START, WAIT_THROTTLE, "external-attacher");
         assert_bottleneck(NULL, n, STAGE_PROVISION, WAIT_THROTTLE, "external-provisioner");
@@ -500,8 +482,7 @@ a_burst_waits_for_its_sidecars(void **state)
 }
 
 /* Keeping the log does not change the run. */
-static void
-attribution_changes_nothing(void **state)
+TEST(attribution_changes_nothing)
 {
     g_autofree char *file =
         g_build_filename(g_getenv("KVOLSIM_SRCDIR"), "scenarios/quickstart.yaml", NULL);
@@ -512,7 +493,6 @@ attribution_changes_nothing(void **state)
     g_autoptr(Attribution) attribution = attribution_new();
     SimTime sum;
 
-    (void)state;
     assert_int_equal(run_execute(untraced), RUN_DONE);
     assert_int_equal(sim_events_fired(run_sim(traced)), sim_events_fired(run_sim(untraced)));
     const Milestones *one = run_milestones(traced), *other = run_milestones(untraced);
@@ -577,8 +557,7 @@ causes_of(Playback *self, const Scenario *scenario)
 
 /* A driver that plays calls back, as the one with real devices, names the same methods as the
  * modelled one. */
-static void
-calls_have_one_numbering(void **state)
+TEST(calls_have_one_numbering)
 {
     g_autofree char *file = g_build_filename(g_getenv("KVOLSIM_SRCDIR"), "scenarios",
                                              "validate-statefulset.yaml", NULL);
@@ -586,28 +565,9 @@ calls_have_one_numbering(void **state)
     Playback playback = {.log = call_log_new()};
     g_autoptr(GString) modelled = causes_of(&playback, scenario);
 
-    (void)state;
     playback.is_replay = TRUE;
     g_autoptr(GString) replayed = causes_of(&playback, scenario);
     assert_non_null(strstr(modelled->str, "driver latency: NodePublishVolume"));
     assert_string_equal(replayed->str, modelled->str);
     call_log_free(playback.log);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(causes_add_up_in_every_scenario),
-        cmocka_unit_test(one_worker_is_md1),
-        cmocka_unit_test(a_token_bucket_is_a_token_bucket),
-        cmocka_unit_test(one_worker_thread_is_waited_for),
-        cmocka_unit_test(tokens_are_waited_for),
-        cmocka_unit_test(retries_are_waited_for),
-        cmocka_unit_test(a_burst_waits_for_its_sidecars),
-        cmocka_unit_test(attribution_changes_nothing),
-        cmocka_unit_test(calls_have_one_numbering),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <glib/gstdio.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-#include <glib/gstdio.h>
-
 #include "models/api/field.h"
 #include "run/results/event-list.h"
+#include "tests/lib/test.h"
 
 /* Compares events.json and events.jsonl with a JSON library and with the API server's own Events */
 
@@ -117,15 +112,13 @@ event_list_text_of(const json_t *object, const char *one, const char *other)
 }
 
 /* Keys, indentation and escapes are those of a JSON library for the same values. */
-static void
-the_list_is_as_a_library_prints_it(void **state)
+TEST(the_list_is_as_a_library_prints_it)
 {
     Scenario *scenario = NULL;
     g_autoptr(Run) run = run_names(&scenario);
     g_autofree char *found = contents_of(run, event_list);
     json_t *list = json_loads(found, 0, NULL);
 
-    (void)state;
     assert_non_null(list);
     char *wanted = json_dumps(list, JSON_INDENT(4) | JSON_SORT_KEYS);
     g_autofree char *line = g_strconcat(wanted, "\n", NULL);
@@ -143,8 +136,7 @@ the_list_is_as_a_library_prints_it(void **state)
 }
 
 /* Sorted by namespace and name, letter by letter, with each Event of the API server once. */
-static void
-the_list_is_by_namespace_and_name(void **state)
+TEST(the_list_is_by_namespace_and_name)
 {
     Scenario *scenario = NULL;
     g_autoptr(Run) run = run_names(&scenario);
@@ -154,7 +146,6 @@ the_list_is_by_namespace_and_name(void **state)
     const json_t *items = json_object_get(list, "items"), *before = NULL;
     unsigned n_written = 0, n_between = 0;
 
-    (void)state;
     for (gsize i = 0; i < json_array_size(items); i++) {
         const json_t *item = json_array_get(items, i);
         int order = before == NULL ? -1
@@ -179,8 +170,7 @@ the_list_is_by_namespace_and_name(void **state)
 }
 
 /* Each line holds an Event of the API server, in its order. */
-static void
-lines_hold_what_the_api_server_has(void **state)
+TEST(lines_hold_what_the_api_server_has)
 {
     Scenario *scenario = NULL;
     g_autoptr(Run) run = run_names(&scenario);
@@ -189,7 +179,6 @@ lines_hold_what_the_api_server_has(void **state)
     const ApiServer *api = cluster_api(run_cluster(run));
     unsigned n = 1; /* after the first line, about the run */
 
-    (void)state;
     for (unsigned i = 0; i < api_server_n_events(api); i++) {
         const ApiEvent *event = api_server_event(api, i);
         char uid[OBJECT_UID_BUFFER], first[API_TIME_BUFFER], last[API_TIME_BUFFER];
@@ -221,16 +210,4 @@ lines_hold_what_the_api_server_has(void **state)
     assert_string_equal(lines[n], "");
     run_free(g_steal_pointer(&run));
     scenario_free(scenario);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_list_is_as_a_library_prints_it),
-        cmocka_unit_test(the_list_is_by_namespace_and_name),
-        cmocka_unit_test(lines_hold_what_the_api_server_has),
-    };
-
-    return cmocka_run_group_tests_name("event list", tests, NULL, NULL);
 }

@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The last lines of a run: never more than ten, the worst first, and what did not fit is counted.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "run/results/results.h"
+#include "tests/lib/test.h"
 
-static const struct {
+typedef struct {
     const char *name;
     unsigned n_findings, n_refused, n_warnings, n_ignored;
     double limit; /* the share of the bottleneck */
     /* lines that begin with each word, and the number in "... and N more" */
     unsigned n_stuck, n_failed, n_limits, n_warned, n_told_ignored, n_more;
-} rows[] = {
+} NoticesCase;
+
+static const NoticesCase rows[] = {
     {"all is well",         .limit = 0.29                   },
     {                                                             "one of each",                    1,                                1, 1, 1, 0.3, 1, 1, 1, 1, 1, 0},
     {                                                            "five causes at most",                  .n_findings = 7,                                                 .n_stuck = 5, .n_more = 2},
@@ -52,13 +49,13 @@ findings(unsigned n)
 static void
 test_row(void **state)
 {
-    const unsigned i = *(const unsigned *)*state;
+    const NoticesCase *row = *state;
     json_t *summary =
         json_pack("{s:o, s:o, s:o, s:o, s:{s:{s:{s:s, s:s, s:s, s:f}}}}", "findings",
-                  findings(rows[i].n_findings), "refused", texts(rows[i].n_refused), "warnings",
-                  texts(rows[i].n_warnings), "ignored", texts(rows[i].n_ignored), "attribution",
+                  findings(row->n_findings), "refused", texts(row->n_refused), "warnings",
+                  texts(row->n_warnings), "ignored", texts(row->n_ignored), "attribution",
                   "pod-start", "bottleneck", "wait", "client throttling", "detail", "csi-attacher",
-                  "limit", "raise kube-api-qps", "share", rows[i].limit);
+                  "limit", "raise kube-api-qps", "share", row->limit);
     g_autoptr(GString) text = g_string_new(NULL);
     unsigned n_stuck = 0, n_failed = 0, n_limits = 0, n_warned = 0, n_ignored = 0, n_more = 0;
 
@@ -76,23 +73,11 @@ test_row(void **state)
             n_more = (unsigned)g_ascii_strtoull(lines[k] + strlen("... and "), NULL, 10);
     }
     assert_in_range(n_lines, 0, 10);
-    assert_int_equal(n_stuck, rows[i].n_stuck);
-    assert_int_equal(n_failed, rows[i].n_failed);
-    assert_int_equal(n_limits, rows[i].n_limits);
-    assert_int_equal(n_warned, rows[i].n_warned);
-    assert_int_equal(n_ignored, rows[i].n_told_ignored);
-    assert_int_equal(n_more, rows[i].n_more);
+    assert_int_equal(n_stuck, row->n_stuck);
+    assert_int_equal(n_failed, row->n_failed);
+    assert_int_equal(n_limits, row->n_limits);
+    assert_int_equal(n_warned, row->n_warned);
+    assert_int_equal(n_ignored, row->n_told_ignored);
+    assert_int_equal(n_more, row->n_more);
 }
-
-int
-main(void)
-{
-    static unsigned numbers[G_N_ELEMENTS(rows)];
-    struct CMUnitTest tests[G_N_ELEMENTS(rows)];
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
-        numbers[i] = i;
-        tests[i] = (struct CMUnitTest){rows[i].name, test_row, NULL, NULL, &numbers[i]};
-    }
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_ROWS(rows, test_row);

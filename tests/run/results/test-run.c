@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "run/results/results.h"
 #include "sim/strings.h"
+#include "tests/lib/test.h"
 
 /* Whole runs of the ready scenarios. */
 
@@ -90,29 +86,24 @@ assert_same_story(const char *name,
     fail_msg("%s: one story is longer", name);
 }
 
-static void
-sleeping_tickers_tell_the_same_story(void **state)
+TEST(sleeping_tickers_tell_the_same_story)
 {
     static const char *const names[] = {
         "wait-for-first-consumer", "immediate",      "attach-limit",
         "zone-mismatch",           "static-binding", "file-storage"};
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(names); i++)
         for (uint64_t seed = 1; seed <= 3; seed++)
             assert_same_story(names[i], &(RunOptions){.seed = seed},
                               &(RunOptions){.seed = seed, .polling = TRUE}, NULL);
 }
 
-static void
-the_same_seed_tells_the_same_story(void **state)
+TEST(the_same_seed_tells_the_same_story)
 {
-    (void)state;
     assert_same_story("quickstart", &(RunOptions){.seed = 5}, &(RunOptions){.seed = 5}, NULL);
 }
 
-static void
-another_seed_tells_another_story(void **state)
+TEST(another_seed_tells_another_story)
 {
     g_autoptr(Scenario) scenario = results_run_load("wait-for-first-consumer", NULL);
     g_autoptr(Run) first = results_run_execute(scenario, &(RunOptions){.seed = 1});
@@ -121,18 +112,15 @@ another_seed_tells_another_story(void **state)
         results_run_execute(scenario, &(RunOptions){.seed = 1, .replication = 1});
     g_autofree char *told = story(first), *retold = story(second), *replicated = story(third);
 
-    (void)state;
     assert_string_not_equal(told, retold);
     assert_string_not_equal(told, replicated);
 }
 
 /* A run that stops anywhere frees everything: the sanitizer build looks for leaks. */
-static void
-a_run_may_end_anywhere(void **state)
+TEST(a_run_may_end_anywhere)
 {
     g_autoptr(Scenario) scenario = results_run_load("burst-100", NULL);
 
-    (void)state;
     for (SimTime end = SIM_SECOND; end < 90 * SIM_SECOND; end += 3701 * SIM_MS) {
         g_autoptr(GError) error = NULL;
         g_autoptr(Run) run = run_new(scenario, &(RunOptions){.seed = (uint64_t)end}, &error);
@@ -145,15 +133,13 @@ a_run_may_end_anywhere(void **state)
 
 /* Spans are printed after the run, when crashed components are gone: the run owns the names in
  * them. */
-static void
-spans_outlive_components(void **state)
+TEST(spans_outlive_components)
 {
     g_autoptr(Scenario) scenario = results_run_load("leader-election", NULL);
     g_autoptr(Run) run = results_run_execute(scenario, &(RunOptions){.seed = 1, .measured = TRUE});
     const SimLog *spans = sim_metrics_spans(sim_metrics(run_sim(run)));
     const Strings *strings = objects_strings(run_objects(run));
 
-    (void)state;
     assert_true(spans->len > 0);
     for (unsigned i = 0; i < spans->len; i++) {
         const SimSpan *span = &sim_log_index(spans, SimSpan, i);
@@ -170,8 +156,7 @@ stop_at_once(void *data, SimTime now, uint64_t n_events)
     return FALSE;
 }
 
-static void
-progress_breaks_off(void **state)
+TEST(progress_breaks_off)
 {
     const char *const set[] = {"spec.until=1000h", NULL};
     g_autoptr(Scenario) scenario = results_run_load("burst-100", set);
@@ -181,14 +166,12 @@ progress_breaks_off(void **state)
     g_autoptr(GError) error = NULL;
     g_autoptr(Run) run = run_new(scenario, &options, &error);
 
-    (void)state;
     assert_int_equal(run_execute(run), RUN_INTERRUPTED);
     assert_int_equal(n_calls, 1);
 }
 
 /* The stages of a pod's start follow one another: they add up to pod-start, to the nanosecond. */
-static void
-stages_add_up(void **state)
+TEST(stages_add_up)
 {
     static const char *const names[] = {
         "quickstart", "immediate",   "attach-limit", "file-storage", "static-binding",
@@ -197,7 +180,6 @@ stages_add_up(void **state)
                                   STAGE_PUBLISH,  STAGE_PULL,   STAGE_START};
     unsigned n_started = 0;
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(names); i++) {
         g_autoptr(Scenario) scenario = results_run_load(names[i], NULL);
         g_autoptr(Run) run = results_run_execute(scenario, &(RunOptions){.seed = 1});
@@ -224,8 +206,7 @@ stages_add_up(void **state)
  * too.
  * @attach: the driver's latency, which the longest attach has, by the controller or by the kubelet
  * (KVM-69); 0: nothing is attached */
-static void
-volumes_of_all_kinds_have_stages(void **state)
+TEST(volumes_of_all_kinds_have_stages)
 {
     static const struct {
         const char *scenario;
@@ -242,7 +223,6 @@ volumes_of_all_kinds_have_stages(void **state)
         {"in-tree-provisioning",                4 * SIM_SECOND},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_autoptr(Scenario) scenario = results_run_load(rows[i].scenario, rows[i].set);
         g_autoptr(Run) run = results_run_execute(scenario, &(RunOptions){.seed = 1});
@@ -269,8 +249,7 @@ pulls_of(const Stages *stages)
 /* KVM-100, KVM-101, TIM-95: seven pods on two nodes pull two images of 20 s each. One node pulls
  * both: one after the other, or side by side. The sandbox, 0.4 s, and the start come first. Nobody
  * pulls again after the power cut. */
-static void
-a_node_pulls_an_image_once(void **state)
+TEST(a_node_pulls_an_image_once)
 {
     const char *const parallel[] = {"spec.nodes[0].kubelet.serializeImagePulls=false", NULL};
     const SimTime alone = 20 * SIM_SECOND, before = 415 * SIM_MS;
@@ -281,7 +260,6 @@ a_node_pulls_an_image_once(void **state)
     g_autoptr(Stages) stages = stages_new(run);
     g_autoptr(Stages) stages_of_other = stages_new(run_of_other);
 
-    (void)state;
     assert_int_equal(sim_sample_count(pulls_of(stages)), 7);
     assert_true(sim_sample_max(pulls_of(stages)) > alone + 10 * SIM_SECOND);
     assert_true(sim_sample_max(pulls_of(stages)) < 2 * alone + before);
@@ -291,8 +269,7 @@ a_node_pulls_an_image_once(void **state)
 }
 
 /* Numbered copies of a volume and a claim that name each other: volume-2 names claim-2. */
-static void
-copies_name_their_own(void **state)
+TEST(copies_name_their_own)
 {
     const char *const set[] = {"spec.workload[0].create.count=5", "spec.until=20.1s", NULL};
     g_autoptr(Scenario) scenario = results_run_load("published/pub-2", set);
@@ -300,7 +277,6 @@ copies_name_their_own(void **state)
     const ApiServer *api = cluster_api(run_cluster(run));
     const Objects *objects = run_objects(run);
 
-    (void)state;
     for (unsigned i = 0; i < 5; i++) {
         g_autofree char *claim = g_strdup_printf("claim-%u", i);
         g_autofree char *volume = g_strdup_printf("volume-%u", i);
@@ -344,34 +320,12 @@ assert_meets_expectations(const char *name, uint64_t seed)
                      results[i].expect->text, results[i].count);
 }
 
-static void
-scenarios_meet_their_expectations(void **state)
+TEST(scenarios_meet_their_expectations)
 {
     g_autoptr(GPtrArray) names = scenario_names();
 
-    (void)state;
     assert_true(names->len >= 20);
     for (unsigned i = 0; i < names->len; i++)
         for (uint64_t seed = 1; seed <= 10; seed++)
             assert_meets_expectations(names->pdata[i], seed);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_same_seed_tells_the_same_story),
-        cmocka_unit_test(another_seed_tells_another_story),
-        cmocka_unit_test(sleeping_tickers_tell_the_same_story),
-        cmocka_unit_test(volumes_of_all_kinds_have_stages),
-        cmocka_unit_test(a_run_may_end_anywhere),
-        cmocka_unit_test(spans_outlive_components),
-        cmocka_unit_test(progress_breaks_off),
-        cmocka_unit_test(stages_add_up),
-        cmocka_unit_test(a_node_pulls_an_image_once),
-        cmocka_unit_test(copies_name_their_own),
-        cmocka_unit_test(scenarios_meet_their_expectations),
-    };
-
-    return cmocka_run_group_tests_name("whole runs", tests, NULL, NULL);
 }

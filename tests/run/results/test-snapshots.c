@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "run/results/attribution.h"
 #include "run/results/results.h"
+#include "tests/lib/test.h"
 
 /* The stages of snapshots, and of claims that are made of something. */
 
@@ -52,10 +48,8 @@ static const struct {
     {"immediate.yaml",            1, 0, 0},
 };
 
-static void
-stages_only_where_they_occur(void **state)
+TEST(stages_only_where_they_occur)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         SnapshotsWorld world = world_new(cases[i].name);
         const SimSample *samples = world.stages->samples;
@@ -70,15 +64,13 @@ stages_only_where_they_occur(void **state)
 
 /* The points of a snapshot follow one another, and each poll of the driver lies between the content
  * and the end: seven calls after 0, 1, 2, 4, 8, 16 and 32 s (SNAP-48). */
-static void
-points_of_a_snapshot_follow_one_another(void **state)
+TEST(points_of_a_snapshot_follow_one_another)
 {
     SnapshotsWorld world = world_new("snapshot-and-restore.yaml");
     const SnapshotTimes *times = &g_array_index(stages_snapshots(world.stages), SnapshotTimes, 0);
     const Milestones *log = run_milestones(world.run);
     unsigned n_calls = 0;
 
-    (void)state;
     assert_true(times->created < times->content_created);
     assert_true(times->content_created < times->taken);
     assert_true(times->taken < times->ready);
@@ -110,14 +102,12 @@ total_of(const GArray *rows, SimWait wait, const char *detail)
 
 /* The driver needs 900 ms for each of seven calls; between them the sidecar waits for 63 s. The
  * claim waits for 127 s in the provisioner's own back-off. All causes add up to the stage. */
-static void
-causes_of_a_snapshot_add_up(void **state)
+TEST(causes_of_a_snapshot_add_up)
 {
     SnapshotsWorld world = world_new("snapshot-and-restore.yaml");
     g_autoptr(Attribution) attribution = attribution_new();
     SimTime sum;
 
-    (void)state;
     attribution_add(attribution, world.run, world.stages);
     g_autoptr(GArray) taken = attribution_rows(attribution, STAGE_SNAPSHOT, &sum);
     assert_int_equal(sum, sim_sample_max(&world.stages->samples[STAGE_SNAPSHOT]));
@@ -127,16 +117,4 @@ causes_of_a_snapshot_add_up(void **state)
     assert_int_equal(sum, sim_sample_max(&world.stages->samples[STAGE_RESTORE]));
     assert_int_equal(total_of(restored, WAIT_BACKOFF, "external-provisioner/"), 127 * SIM_SECOND);
     snapshots_world_clear(&world);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stages_only_where_they_occur),
-        cmocka_unit_test(points_of_a_snapshot_follow_one_another),
-        cmocka_unit_test(causes_of_a_snapshot_add_up),
-    };
-
-    return cmocka_run_group_tests_name("stages of snapshots", tests, NULL, NULL);
 }

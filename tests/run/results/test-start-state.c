@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "models/api/field.h"
 #include "run/results/results.h"
 #include "run/results/snapshot.h"
 #include "run/scenario/scenario-test.h"
+#include "tests/lib/test.h"
 
 /* Runs that begin with the objects of a running cluster: what counts as a stage, and what does not.
  */
@@ -126,10 +122,8 @@ start_state_count(const Stages *stages, Stage stage)
     return stages->samples[stage].values->len;
 }
 
-static void
-objects_of_the_start_have_no_stages(void **state)
+TEST(objects_of_the_start_have_no_stages)
 {
-    (void)state;
     StartStateWorld world = world_new(successor, dump_at(SIM_MINUTE));
     assert_int_equal(run_execute(world.run), RUN_DONE);
     g_autoptr(Stages) stages = stages_new(world.run);
@@ -145,14 +139,12 @@ objects_of_the_start_have_no_stages(void **state)
 }
 
 /* The files of a run show no time for what happened before it. */
-static void
-files_have_no_times_before_the_start(void **state)
+TEST(files_have_no_times_before_the_start)
 {
     g_autoptr(GError) error = NULL;
     g_autofree char *folder = g_dir_make_tmp("kvolsim-XXXXXX", NULL), *text = NULL, *pods = NULL;
     const RunOptions measured = {.seed = 7, .measured = TRUE};
 
-    (void)state;
     StartStateWorld world = world_new(successor, dump_at(SIM_MINUTE));
     run_free(world.run);
     world.run = run_new(world.scenario, &measured, &error);
@@ -188,12 +180,10 @@ is_of_start(const Milestones *log, const StageRecord *record, MilestoneKind crea
 
 /* Property: whenever the dump was taken, both ends of each stage lie in the run, and no stage that
  * begins with an object's creation is of an object of the start. */
-static void
-stages_lie_in_the_run(void **state)
+TEST(stages_lie_in_the_run)
 {
     unsigned n_mid_start = 0;
 
-    (void)state;
     for (SimTime at = SIM_SECOND; at < 30 * SIM_SECOND; at += 1700 * SIM_MS) {
         StartStateWorld world = world_new(successor, dump_at(at));
         assert_int_equal(run_execute(world.run), RUN_DONE);
@@ -249,14 +239,12 @@ created_at(json_t *object)
 }
 
 /* The dump is a minute old, its newest time stamp a few seconds less. */
-static void
-time_goes_on_from_the_newest_stamp(void **state)
+TEST(time_goes_on_from_the_newest_stamp)
 {
     json_t *dump = dump_at(SIM_MINUTE), *object;
     SimTime newest = TIME_UNSET, time;
     size_t i;
 
-    (void)state;
     json_array_foreach(dump, i, object)
         if (json_object_get(json_object_get(object, "metadata"), "uid") != NULL &&
             scenario_newest_time(object, &time))
@@ -298,14 +286,12 @@ add_times(json_t *value, GString *text, SimTime start)
 }
 
 /* Property: the start moves time stamps and nothing else. */
-static void
-the_start_only_moves_time_stamps(void **state)
+TEST(the_start_only_moves_time_stamps)
 {
     static const char *const starts[] = {"2026-01-01T00:00:00Z", "1999-12-31T23:59:58Z",
                                          "2026-11-22T17:58:54+02:00"};
     g_autofree char *first_times = NULL;
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(starts); i++) {
         g_autofree char *line = g_strdup_printf("  start: %s\n  until: 2m\n", starts[i]);
         g_auto(GStrv) parts = g_strsplit(origin, "  until: 2m\n", 2);
@@ -329,15 +315,13 @@ the_start_only_moves_time_stamps(void **state)
     assert_true(strlen(first_times) > 2000);
 }
 
-static void
-a_start_must_be_a_time(void **state)
+TEST(a_start_must_be_a_time)
 {
     g_autofree char *folder = g_dir_make_tmp("kvolsim-XXXXXX", NULL);
     g_autofree char *file = g_build_filename(folder, "scenario.yaml", NULL);
     const ScenarioOptions options = {.data_dir = g_getenv("KVOLSIM_SRCDIR")};
     g_autoptr(GPtrArray) faults = NULL;
 
-    (void)state;
     assert_true(g_file_set_contents(file, HEAD "  start: yesterday\n", -1, NULL));
     assert_null(scenario_load(file, &options, &faults));
     remove(file);
@@ -346,19 +330,4 @@ a_start_must_be_a_time(void **state)
     g_autofree char *text = file_fault_text(faults->pdata[0]);
     assert_non_null(strstr(text, ":7:3: spec.start: must be a time as in RFC 3339 (write it as in "
                                  "\"2026-01-01T00:00:00Z\")"));
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(objects_of_the_start_have_no_stages),
-        cmocka_unit_test(files_have_no_times_before_the_start),
-        cmocka_unit_test(stages_lie_in_the_run),
-        cmocka_unit_test(time_goes_on_from_the_newest_stamp),
-        cmocka_unit_test(the_start_only_moves_time_stamps),
-        cmocka_unit_test(a_start_must_be_a_time),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <glib/gstdio.h>
+#include <string.h>
 
 #include "run/scenario/scenario.h"
 #include "sim/strings.h"
+#include "tests/lib/test.h"
 
 /* Files in tests/run/scenario/broken, each wrong in another way, and what is said about each: all
  * faults, and nothing else. */

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <string.h>
 
 #include "models/api/object.h"
@@ -12,6 +7,7 @@
 #include "models/cluster/model.h"
 #include "run/scenario/effects.h"
 #include "run/scenario/scenario-test.h"
+#include "tests/lib/test.h"
 
 /* docs/fields.md against the fields that Kubernetes 1.18 to 1.36 know (the types of
  * models/api/schema), and the flags of processes: api-flags.txt has a line "PROCESS FLAG" for
@@ -41,6 +37,7 @@ free_lines(void **state)
     g_strfreev(lines);
     return 0;
 }
+TEST_PROGRAM(read_lines, free_lines);
 
 /* Splits a line. Returns: FALSE for a comment */
 static gboolean
@@ -93,13 +90,11 @@ count_missing(const char *kind, const SchemaType *type, const char *path)
     return n;
 }
 
-static void
-each_field_has_a_class(void **state)
+TEST(each_field_has_a_class)
 {
     g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
     unsigned n_missing = 0, n_kinds = 0;
 
-    (void)state;
     for (unsigned i = 0; i < n_field_effects; i++) {
         const SchemaType *type = type_of(field_effects[i].kind);
         if (type == NULL || !g_hash_table_add(seen, (void *)field_effects[i].kind))
@@ -111,14 +106,12 @@ each_field_has_a_class(void **state)
     assert_true(n_kinds > 30);
 }
 
-static void
-each_kind_has_a_class(void **state)
+TEST(each_kind_has_a_class)
 {
     const ApiResource *row;
     ObjectKind found;
     unsigned n_missing = 0;
 
-    (void)state;
     for (unsigned i = 0; (row = api_resource(i)) != NULL; i++) {
         if (strstr(row->verbs, "create") == NULL || /* made by the server */
             kind_find(NULL, row->kind, &found) || field_effect_find("Kinds", row->kind) != NULL)
@@ -129,12 +122,10 @@ each_kind_has_a_class(void **state)
     assert_int_equal(n_missing, 0);
 }
 
-static void
-each_flag_has_a_class(void **state)
+TEST(each_flag_has_a_class)
 {
     unsigned n_missing = 0;
 
-    (void)state;
     for (unsigned i = 0; lines[i] != NULL; i++) {
         const char *flag;
         g_autofree char *process = NULL;
@@ -207,12 +198,10 @@ is_flag(const char *process, const char *wanted)
     return found;
 }
 
-static void
-each_row_is_a_field(void **state)
+TEST(each_row_is_a_field)
 {
     unsigned n_wrong = 0;
 
-    (void)state;
     for (unsigned i = 0; i < n_field_effects; i++) {
         const FieldEffect *row = &field_effects[i];
         const SchemaType *type = type_of(row->kind);
@@ -229,10 +218,8 @@ each_row_is_a_field(void **state)
 }
 
 /* Of two rows for one path only the first would count. */
-static void
-each_row_stands_once(void **state)
+TEST(each_row_stands_once)
 {
-    (void)state;
     for (unsigned i = 0; i < n_field_effects; i++)
         for (unsigned j = 0; j < i; j++)
             assert_false(g_str_equal(field_effects[i].kind, field_effects[j].kind) &&
@@ -241,25 +228,11 @@ each_row_stands_once(void **state)
 }
 
 /* Nobody would hear of such a row. */
-static void
-no_row_is_of_a_modelled_flag(void **state)
+TEST(no_row_is_of_a_modelled_flag)
 {
-    (void)state;
     for (unsigned i = 0; i < n_field_effects; i++) {
         const ProcessClass *process = process_class_find(field_effects[i].kind);
         if (process != NULL && process_class_flag(process, field_effects[i].path) != NULL)
             fail_msg("%s has the flag %s", process->name, field_effects[i].path);
     }
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_field_has_a_class), cmocka_unit_test(each_kind_has_a_class),
-        cmocka_unit_test(each_flag_has_a_class),  cmocka_unit_test(each_row_is_a_field),
-        cmocka_unit_test(each_row_stands_once),   cmocka_unit_test(no_row_is_of_a_modelled_flag),
-    };
-
-    return cmocka_run_group_tests(tests, read_lines, free_lines);
 }

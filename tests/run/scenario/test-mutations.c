@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <glib/gstdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-#include <glib/gstdio.h>
-
 #include "run/scenario/scenario.h"
+#include "tests/lib/test.h"
 
 /* Good scenarios, spoilt in ways that are the same each time: whatever comes of it, it is a
  * scenario or faults, never a crash. */

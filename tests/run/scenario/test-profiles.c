@@ -2,20 +2,15 @@
 /* Profiles of real back ends: each number says where it is from and how far to trust it; and they
  * are what was collected, value by value. The collection is not part of this tree: KVOLSIM_PROFILES
  * names its file. */
+#include <glib/gstdio.h>
 #include <gsl/gsl_cdf.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
-#include <glib/gstdio.h>
 #include <unistd.h>
 
 #include "run/files/yaml.h"
 #include "run/scenario/scenario.h"
+#include "tests/lib/test.h"
 
 #define TOLERANCE 0.002 /* of values that were written with four digits or more */
 
@@ -146,15 +141,13 @@ all_names(void)
     return names;
 }
 
-static void
-every_number_has_a_source(void **state)
+TEST(every_number_has_a_source)
 {
     g_autoptr(GPtrArray) names = all_names();
     g_autofree char *readme_file =
         g_build_filename(g_getenv("KVOLSIM_SRCDIR"), "models", "profiles", "README.md", NULL);
     g_autofree char *readme = profiles_read_text(readme_file);
 
-    (void)state;
     assert_true(names->len > 20);
     for (unsigned i = 0; i < names->len; i++) {
         const char *name = names->pdata[i];
@@ -294,12 +287,10 @@ check_profile(const json_t *collected)
     check_limits(name, collected, driver);
 }
 
-static void
-all_is_as_it_was_collected(void **state)
+TEST(all_is_as_it_was_collected)
 {
     const char *file = g_getenv("KVOLSIM_PROFILES");
 
-    (void)state;
     if (file == NULL) {
         print_message("# SKIP KVOLSIM_PROFILES is not set: no collection\n");
         skip();
@@ -312,15 +303,4 @@ all_is_as_it_was_collected(void **state)
     assert_true(json_array_size(profiles) > 0);
     for (size_t i = 0; i < json_array_size(profiles); i++)
         check_profile(json_array_get(profiles, i));
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_number_has_a_source),
-        cmocka_unit_test(all_is_as_it_was_collected),
-    };
-
-    return cmocka_run_group_tests_name("run/profiles", tests, NULL, NULL);
 }

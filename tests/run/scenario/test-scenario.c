@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <glib/gstdio.h>
+#include <string.h>
 
 #include "config.h"
 #include "run/files/yaml.h"
 #include "run/scenario/scenario.h"
+#include "tests/lib/test.h"
 
 static char *
 source_path(const char *name)
@@ -86,15 +81,13 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Files, files_clear)
 
 /* ---- What a scenario says ---- */
 
-static void
-quickstart_is_read(void **state)
+TEST(quickstart_is_read)
 {
     g_autoptr(Scenario) scenario = load_named("scenarios/quickstart.yaml", NULL);
     const ScenarioNodes *nodes = &scenario->nodes[0];
     const ScenarioDriver *driver = &scenario->drivers[0];
     GHashTable *flags = g_hash_table_lookup(driver->sidecars, "external-provisioner");
 
-    (void)state;
     assert_string_equal(scenario->name, "quickstart");
     assert_int_equal(scenario->seed, 1);
     assert_true(scenario->until == 25 * SIM_MINUTE && !scenario->until_idle);
@@ -146,12 +139,10 @@ scenario_files(void)
     return files;
 }
 
-static void
-all_scenarios_load(void **state)
+TEST(all_scenarios_load)
 {
     g_autoptr(GPtrArray) files = scenario_files();
 
-    (void)state;
     for (unsigned i = 0; i < files->len; i++) {
         g_autoptr(Scenario) scenario = load_file(files->pdata[i], NULL);
         g_autofree char *named = g_strconcat(scenario->name, ".yaml", NULL);
@@ -161,14 +152,12 @@ all_scenarios_load(void **state)
     }
 }
 
-static void
-all_profiles_load(void **state)
+TEST(all_profiles_load)
 {
     g_autofree char *folder = source_path("models/profiles");
     g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
     const char *name;
 
-    (void)state;
     while ((name = g_dir_read_name(dir)) != NULL) {
         if (!g_str_has_suffix(name, ".yaml") || g_str_has_prefix(name, "timing-"))
             continue;
@@ -182,13 +171,11 @@ all_profiles_load(void **state)
 }
 
 /* TIM-1, 2, 5, 6, 7, 10, 24, 39, 42, 92. */
-static void
-timing_is_as_recorded(void **state)
+TEST(timing_is_as_recorded)
 {
     g_autoptr(Scenario) scenario = load_named("scenarios/immediate.yaml", NULL);
     const Timing *timing = &scenario->timing;
 
-    (void)state;
     assert_int_equal(sim_dist_quantile(timing->write, 0.5), 3500 * SIM_US);
     assert_int_equal(sim_dist_quantile(timing->think, 0.5), 1600 * SIM_US);
     assert_in_range(sim_dist_quantile(timing->write, 0.95) / SIM_US, 9400, 9800);
@@ -224,15 +211,13 @@ static const char driver_text[] =
          "  - {at: 20s, setDriver: {latency: {CreateVolume: 9s}, attachLimit: 4}}\n"
          "  - {at: 10s, setDriver: {latency: {DeleteVolume: 8s}, errors: []}}\n";
 
-static void
-driver_is_read(void **state)
+TEST(driver_is_read)
 {
     g_auto(Files) files = files_new(driver_text);
     g_autoptr(Scenario) scenario = load_file(files.file, NULL);
     const ScenarioDriver *driver = &scenario->drivers[0];
     const CsiModelledOptions *model = &driver->model;
 
-    (void)state;
     assert_int_equal(model->controller_capabilities & CSI_CONTROLLER_PUBLISH_UNPUBLISH_VOLUME, 0);
     assert_true(g_strv_contains((const char *const *)driver->absent_sidecars, "external-attacher"));
     assert_true(sim_dist_quantile(model->latency[CSI_CREATE_VOLUME], 0.5) == 2 * SIM_SECOND);
@@ -255,15 +240,13 @@ driver_is_read(void **state)
 }
 
 /* A later change builds on an earlier one, in the order of time. */
-static void
-driver_changes_add_up(void **state)
+TEST(driver_changes_add_up)
 {
     g_auto(Files) files = files_new(driver_text);
     g_autoptr(Scenario) scenario = load_file(files.file, NULL);
     const CsiModelledOptions *at_20s = scenario->actions[0].driver_options,
                              *at_10s = scenario->actions[1].driver_options;
 
-    (void)state;
     assert_true(sim_dist_quantile(at_10s->latency[CSI_CREATE_VOLUME], 0.5) == 2 * SIM_SECOND);
     assert_true(sim_dist_quantile(at_10s->latency[CSI_DELETE_VOLUME], 0.5) == 8 * SIM_SECOND);
     assert_int_equal(at_10s->n_errors, 0);
@@ -274,14 +257,12 @@ driver_changes_add_up(void **state)
     assert_int_equal(at_20s->n_limits, 1);
 }
 
-static void
-flags_come_from_manifests(void **state)
+TEST(flags_come_from_manifests)
 {
     g_auto(Files) files =
         files_new(HEAD "  drivers: [{name: a.example.com, fromManifest: driver.yaml,\n"
                        "    sidecars: {external-attacher: {worker-threads: 7}}}]\n");
 
-    (void)state;
     files_add(&files, "driver.yaml",
               "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: controller}\nspec:\n  "
               "template:\n    spec:\n"
@@ -307,14 +288,12 @@ flags_come_from_manifests(void **state)
     assert_non_null(strstr(scenario->ignored->pdata[0], "--new-flag"));
 }
 
-static void
-manifests_come_from_files(void **state)
+TEST(manifests_come_from_files)
 {
     g_auto(Files) files = files_new(
         HEAD "  manifests: [state.json]\n  workload:\n"
              "  - {at: 1s, create: {manifest: claim.yaml, count: 3, interarrival: 1s}}\n");
 
-    (void)state;
     files_add(&files, "state.json",
               "{\"apiVersion\": \"v1\", \"kind\": \"List\", \"items\": [{\"apiVersion\": \"v1\", "
               "\"kind\": "
@@ -339,8 +318,7 @@ manifests_come_from_files(void **state)
 }
 
 /* Two actions make pods and claims of the same names, one after the other: each names its own. */
-static void
-copies_may_come_again(void **state)
+TEST(copies_may_come_again)
 {
 #define COPIES                                                                                     \
     "    create:\n      count: 2\n      manifest:\n"                                               \
@@ -351,7 +329,6 @@ copies_may_come_again(void **state)
     "persistentVolumeClaim: {claimName: data}}]}}\n"
     g_auto(Files) files = files_new(HEAD "  workload:\n  - at: 1s\n" COPIES "  - at: 9s\n" COPIES);
 
-    (void)state;
     g_autoptr(Scenario) scenario = load_file(files.file, NULL);
     assert_int_equal(scenario->n_actions, 2);
 #undef COPIES
@@ -359,13 +336,11 @@ copies_may_come_again(void **state)
 
 /* API-60: the same file twice makes two names. As Helm prints them: null in a map of texts, floats
  * for whole numbers. */
-static void
-names_are_made_of_prefixes(void **state)
+TEST(names_are_made_of_prefixes)
 {
     g_auto(Files) files = files_new(HEAD "  workload:\n  - create: {manifest: pod.yaml}\n"
                                          "  - create: {manifest: pod.yaml}\n");
 
-    (void)state;
     files_add(&files, "pod.yaml",
               "{apiVersion: v1, kind: Pod, metadata: {generateName: a-, labels: {b: null}}, spec: "
               "{securityContext: {runAsUser: 1.00065e+09}, containers: [{name: c, image: i}]}}\n");
@@ -381,8 +356,7 @@ names_are_made_of_prefixes(void **state)
 }
 
 /* WL-22: a claim of the template takes the place of the volume of its name, whatever that names. */
-static void
-claim_templates_replace_volumes(void **state)
+TEST(claim_templates_replace_volumes)
 {
 #define SET(volume)                                                                                \
     HEAD "---\n{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db}, spec: {"             \
@@ -395,7 +369,6 @@ claim_templates_replace_volumes(void **state)
     const ScenarioOptions options = {.data_dir = g_getenv("KVOLSIM_SRCDIR")};
     g_autoptr(GPtrArray) faults = NULL;
 
-    (void)state;
     g_autoptr(Scenario) scenario = load_file(replaced.file, NULL);
     assert_int_equal(scenario->n_manifests, 1);
     assert_null(scenario_load(other.file, &options, &faults));
@@ -403,12 +376,10 @@ claim_templates_replace_volumes(void **state)
 }
 
 /* JSON is read without the places of its values until a fault wants one. */
-static void
-faults_in_json_have_places(void **state)
+TEST(faults_in_json_have_places)
 {
     g_auto(Files) files = files_new(HEAD "  manifests: [state.json]\n");
 
-    (void)state;
     files_add(&files, "state.json",
               "{\"apiVersion\": \"v1\", \"kind\": \"List\", \"items\": [\n"
               "  {\"apiVersion\": \"v1\", \"kind\": \"PersistentVolumeClaim\",\n"
@@ -425,12 +396,10 @@ faults_in_json_have_places(void **state)
 }
 
 /* What kubectl printed is a state: names may dangle, controllers may have been at work. */
-static void
-imports_may_dangle(void **state)
+TEST(imports_may_dangle)
 {
     g_auto(Files) files = files_new(HEAD "  manifests: [state.json]\n");
 
-    (void)state;
     files_add(
         &files, "state.json",
         "{\"apiVersion\": \"v1\", \"kind\": \"List\", \"items\": [{\"apiVersion\": \"v1\", "
@@ -457,8 +426,7 @@ get_replicas(const Scenario *scenario)
     return json_integer_value(json_object_get(spec, "replicas"));
 }
 
-static void
-sets_change_what_they_name(void **state)
+TEST(sets_change_what_they_name)
 {
     const char *const set[] = {
         "spec.nodes[0].count=5.0", /* as whole as 5 */
@@ -477,7 +445,6 @@ sets_change_what_they_name(void **state)
     g_autoptr(Scenario) scenario = load_named("scenarios/quickstart.yaml", set);
     GHashTable *attacher = g_hash_table_lookup(scenario->drivers[0].sidecars, "external-attacher");
 
-    (void)state;
     assert_int_equal(scenario->nodes[0].count, 5);
     assert_int_equal(scenario->drivers[0].attach_limit, 3);
     assert_true(sim_dist_quantile(scenario->drivers[0].model.latency[CSI_CREATE_VOLUME], 0.9) ==
@@ -496,8 +463,7 @@ typedef struct {
     const char *set, *fault;
 } SetCase;
 
-static void
-wrong_sets_are_faults(void **state)
+TEST(wrong_sets_are_faults)
 {
     /* clang-format off */
     static const SetCase cases[] = {
@@ -517,7 +483,6 @@ wrong_sets_are_faults(void **state)
     /* clang-format on */
     g_autofree char *file = source_path("scenarios/quickstart.yaml");
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         const char *const set[] = {cases[i].set, NULL};
         const ScenarioOptions options = {.data_dir = g_getenv("KVOLSIM_SRCDIR"), .set = set};
@@ -531,8 +496,7 @@ wrong_sets_are_faults(void **state)
 }
 
 /* What an anchor shares is changed in the one place that is named. */
-static void
-sets_leave_aliases_alone(void **state)
+TEST(sets_leave_aliases_alone)
 {
     const char *const set[] = {"spec.nodes[1].labels.disk=hdd", NULL};
     g_auto(Files) files = files_new(
@@ -540,21 +504,18 @@ sets_leave_aliases_alone(void **state)
         "  nodes:\n  - {name: a, labels: &l {disk: ssd}}\n  - {name: b, labels: *l}\n");
     g_autoptr(Scenario) scenario = load_file(files.file, set);
 
-    (void)state;
     assert_string_equal(json_string_value(json_object_get(scenario->nodes[0].labels, "disk")),
                         "ssd");
     assert_string_equal(json_string_value(json_object_get(scenario->nodes[1].labels, "disk")),
                         "hdd");
 }
 
-static void
-missing_file_is_a_fault(void **state)
+TEST(missing_file_is_a_fault)
 {
     const ScenarioOptions options = {.data_dir = g_getenv("KVOLSIM_SRCDIR")};
     g_autoptr(GPtrArray) faults = NULL;
     g_autoptr(Scenario) scenario = scenario_load("no/such.yaml", &options, &faults);
 
-    (void)state;
     assert_null(scenario);
     g_autofree char *text = file_fault_text(faults->pdata[0]);
     assert_string_equal(text, "no/such.yaml: cannot be read: No such file or directory");
@@ -660,13 +621,11 @@ assert_fit(json_t *schema, const GPtrArray *files)
     }
 }
 
-static void
-scenarios_fit_the_schema(void **state)
+TEST(scenarios_fit_the_schema)
 {
     g_autoptr(GPtrArray) files = scenario_files();
     json_t *schema = scenario_schema();
 
-    (void)state;
     assert_fit(schema, files);
     json_decref(schema);
 }
@@ -676,8 +635,7 @@ scenarios_fit_the_schema(void **state)
 #include "run/study/sweep.h"
 
 /* So do sweeps theirs; what is no sweep does not. */
-static void
-sweeps_fit_the_schema(void **state)
+TEST(sweeps_fit_the_schema)
 {
     g_autoptr(GPtrArray) files = g_ptr_array_new_with_free_func(g_free);
     json_t *schema = sweep_schema();
@@ -685,7 +643,6 @@ sweeps_fit_the_schema(void **state)
         json_pack("{s:s, s:s, s:{s:s}, s:{s:s}}", "apiVersion", "kvolsim.io/v1", "kind", "Sweep",
                   "metadata", "name", "s", "spec", "scenari", "burst-100.yaml");
 
-    (void)state;
     add_scenario_files(files, "scenarios/sweeps");
     assert_true(files->len >= 6);
     assert_fit(schema, files);
@@ -698,45 +655,12 @@ sweeps_fit_the_schema(void **state)
 
 /* docs/scenario-format.md ends with what the tables say. To bring it up to date: kvolsim schema
  * --reference. */
-static void
-the_reference_is_up_to_date(void **state)
+TEST(the_reference_is_up_to_date)
 {
     g_autofree char *file = source_path("docs/scenario-format.md");
     g_autofree char *text = NULL;
     g_autofree char *reference = scenario_reference();
 
-    (void)state;
     assert_true(g_file_get_contents(file, &text, NULL, NULL));
     assert_true(g_str_has_suffix(text, reference));
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quickstart_is_read),
-        cmocka_unit_test(all_scenarios_load),
-        cmocka_unit_test(all_profiles_load),
-        cmocka_unit_test(timing_is_as_recorded),
-        cmocka_unit_test(driver_is_read),
-        cmocka_unit_test(driver_changes_add_up),
-        cmocka_unit_test(flags_come_from_manifests),
-        cmocka_unit_test(manifests_come_from_files),
-        cmocka_unit_test(names_are_made_of_prefixes),
-        cmocka_unit_test(claim_templates_replace_volumes),
-        cmocka_unit_test(faults_in_json_have_places),
-        cmocka_unit_test(imports_may_dangle),
-        cmocka_unit_test(sets_change_what_they_name),
-        cmocka_unit_test(wrong_sets_are_faults),
-        cmocka_unit_test(copies_may_come_again),
-        cmocka_unit_test(sets_leave_aliases_alone),
-        cmocka_unit_test(missing_file_is_a_fault),
-        cmocka_unit_test(scenarios_fit_the_schema),
-#ifdef WITH_STUDY
-        cmocka_unit_test(sweeps_fit_the_schema),
-#endif
-        cmocka_unit_test(the_reference_is_up_to_date),
-    };
-
-    return cmocka_run_group_tests_name("scenario", tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include <glib/gstdio.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-#include <glib/gstdio.h>
-
 #include "run/scenario/scenario.h"
+#include "tests/lib/test.h"
 
 /* Objects that a cluster printed: the loader tells what the run will do otherwise, once for each
  * cause, and takes the objects all the same. */
@@ -146,14 +142,4 @@ each_cause_is_told_once(void **state)
     assert_string_equal(told->str, row->warnings);
     assert_int_equal(scenario->ignored->len, row->n_ignored);
 }
-
-int
-main(void)
-{
-    struct CMUnitTest tests[G_N_ELEMENTS(cases)];
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++)
-        tests[i] = (struct CMUnitTest){cases[i].name, each_cause_is_told_once, NULL, NULL,
-                                       (void *)&cases[i]};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_ROWS(cases, each_cause_is_told_once);

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <glib/gstdio.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-#include <glib/gstdio.h>
-
 #include "run/study/sweep.h"
+#include "tests/lib/test.h"
 
 /* Files of sweeps: the points that they make, and what is said of those that are wrong. All are
  * loaded from the folder of the scenarios, so that they find theirs. */
@@ -25,6 +20,35 @@ typedef struct {
     const char *what, *text;
     const char *expected; /* its labels, or its faults */
 } FileCase;
+
+static char *folder;
+
+/* Works in a folder that has a scenario. */
+static int
+file_set_up(void **state)
+{
+    g_autofree char *scenario =
+        g_build_filename(g_getenv("KVOLSIM_SRCDIR"), "scenarios", "burst-100.yaml", NULL);
+    g_autofree char *text = NULL;
+
+    (void)state;
+    folder = g_dir_make_tmp("kvolsim-sweep-XXXXXX", NULL);
+    return folder == NULL || g_chdir(folder) != 0 ||
+           !g_file_get_contents(scenario, &text, NULL, NULL) ||
+           !g_file_set_contents("burst-100.yaml", text, -1, NULL);
+}
+
+static int
+file_tear_down(void **state)
+{
+    (void)state;
+    g_unlink("sweep.yaml");
+    g_unlink("burst-100.yaml");
+    g_rmdir(folder);
+    g_free(folder);
+    return 0;
+}
+TEST_PROGRAM(file_set_up, file_tear_down);
 
 static Sweep *
 file_load(const char *text, char **faults_text)
@@ -78,6 +102,7 @@ makes_points(void **state)
     }
     assert_string_equal(labels->str, row->expected);
 }
+TEST_ROWS(designs, makes_points);
 
 static const FileCase broken[] = {
     {"a scenario", "apiVersion: kvolsim.io/v1\nkind: Scenario\n",
@@ -124,10 +149,10 @@ says_what_is_wrong(void **state)
     assert_null(sweep);
     assert_string_equal(faults, row->expected);
 }
+TEST_ROWS(broken, says_what_is_wrong);
 
 /* A Latin hypercube has one point in each of n equal parts of every parameter's range. */
-static void
-hypercube_hits_every_part_once(void **state)
+TEST(hypercube_hits_every_part_once)
 {
     static const char text[] =
         HEAD MEASURES "  design: latin-hypercube\n  samples: 20\n  parameters:\n"
@@ -137,7 +162,6 @@ hypercube_hits_every_part_once(void **state)
     g_autoptr(Sweep) sweep = file_load(text, &faults);
     unsigned n_apart = 0;
 
-    (void)state;
     assert_string_equal(faults, "");
     assert_int_equal(sweep->n_points, 20);
     for (unsigned k = 0; k < 2; k++) {
@@ -156,8 +180,7 @@ hypercube_hits_every_part_once(void **state)
 }
 
 /* What decides a row changes who the sweep is; what does not leaves it alone. */
-static void
-identity_is_what_decides_rows(void **state)
+TEST(identity_is_what_decides_rows)
 {
     static const struct {
         const char *more;
@@ -176,7 +199,6 @@ identity_is_what_decides_rows(void **state)
     g_autofree char *none = NULL;
     g_autoptr(Sweep) plain = file_load(HEAD MEASURES ONE, &none);
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autofree char *text = g_strconcat(HEAD MEASURES ONE, cases[i].more, NULL);
         g_autofree char *faults = NULL;
@@ -187,18 +209,16 @@ identity_is_what_decides_rows(void **state)
 }
 
 /* Those that come with the program are sound. */
-static void
-ours_are_sound(void **state)
+TEST(ours_are_sound)
 {
-    g_autofree char *folder =
+    g_autofree char *sweeps =
         g_build_filename(g_getenv("KVOLSIM_SRCDIR"), "scenarios", "sweeps", NULL);
-    g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
+    g_autoptr(GDir) dir = g_dir_open(sweeps, 0, NULL);
     const char *name;
     unsigned n = 0;
 
-    (void)state;
     while ((name = g_dir_read_name(dir)) != NULL) {
-        g_autofree char *file = g_build_filename(folder, name, NULL);
+        g_autofree char *file = g_build_filename(sweeps, name, NULL);
         g_autoptr(GPtrArray) faults = NULL;
         g_autoptr(Sweep) sweep = sweep_load(file, g_getenv("KVOLSIM_SRCDIR"), &faults);
         if (faults->len > 0) {
@@ -211,50 +231,15 @@ ours_are_sound(void **state)
 }
 
 /* docs/sweeps.md has the table of all fields. */
-static void
-documented(void **state)
+TEST(documented)
 {
     g_autofree char *file = g_build_filename(g_getenv("KVOLSIM_SRCDIR"), "docs", "sweeps.md", NULL);
     g_autofree char *reference = sweep_reference();
     g_autofree char *text = NULL;
 
-    (void)state;
     assert_true(g_file_get_contents(file, &text, NULL, NULL));
     if (strstr(text, reference) == NULL) {
         fputs(reference, stderr); /* longer than cmocka prints */
         fail_msg("docs/sweeps.md should have the tables above");
     }
-}
-
-#define N_CASES (G_N_ELEMENTS(designs) + G_N_ELEMENTS(broken))
-
-int
-main(void)
-{
-    struct CMUnitTest tests[N_CASES + 4] = {0};
-    unsigned n = 0;
-    g_autofree char *folder = g_dir_make_tmp("kvolsim-sweep-XXXXXX", NULL);
-    g_autofree char *scenario =
-        g_build_filename(g_getenv("KVOLSIM_SRCDIR"), "scenarios", "burst-100.yaml", NULL);
-    g_autofree char *text = NULL;
-
-    if (folder == NULL || g_chdir(folder) != 0 ||
-        !g_file_get_contents(scenario, &text, NULL, NULL) ||
-        !g_file_set_contents("burst-100.yaml", text, -1, NULL))
-        return 1;
-    for (unsigned i = 0; i < G_N_ELEMENTS(designs); i++)
-        tests[n++] =
-            (struct CMUnitTest){designs[i].what, makes_points, NULL, NULL, (void *)&designs[i]};
-    for (unsigned i = 0; i < G_N_ELEMENTS(broken); i++)
-        tests[n++] =
-            (struct CMUnitTest){broken[i].what, says_what_is_wrong, NULL, NULL, (void *)&broken[i]};
-    tests[n++] = (struct CMUnitTest)cmocka_unit_test(hypercube_hits_every_part_once);
-    tests[n++] = (struct CMUnitTest)cmocka_unit_test(identity_is_what_decides_rows);
-    tests[n++] = (struct CMUnitTest)cmocka_unit_test(ours_are_sound);
-    tests[n++] = (struct CMUnitTest)cmocka_unit_test(documented);
-    int failed = _cmocka_run_group_tests("sweep files", tests, n, NULL, NULL);
-    g_unlink("sweep.yaml");
-    g_unlink("burst-100.yaml");
-    g_rmdir(folder);
-    return failed;
 }

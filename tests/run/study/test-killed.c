@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
+#include <glib/gstdio.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/wait.h>
 
-#include <cmocka.h>
-#include <glib/gstdio.h>
-
 #include "rows.h"
+#include "tests/lib/test.h"
 
 /* kill -9 at random instants, each time followed by --resume: in the end the file has the same rows
  * as after one quiet run. */
@@ -46,8 +41,7 @@ wait_for(GPid pid)
     return FALSE;
 }
 
-static void
-same_rows_after_50_kills(void **state)
+TEST(same_rows_after_50_kills)
 {
     g_autofree char *folder = scratch_folder();
     g_autofree char *quiet = g_build_filename(folder, "quiet.sqlite", NULL);
@@ -55,7 +49,6 @@ same_rows_after_50_kills(void **state)
     g_autoptr(GRand) random = g_rand_new_with_seed(20);
     unsigned n_kills = 0, n_finished = 0;
 
-    (void)state;
     gint64 started_at = g_get_monotonic_time();
     assert_false(wait_for(killed_start(quiet)));
     /* Instants are spread over what a whole run takes here; later ones come as rarely as they
@@ -79,11 +72,4 @@ same_rows_after_50_kills(void **state)
     }
     print_message("# %u kills; compared %u times\n", n_kills, n_finished);
     scratch_remove(folder);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(same_rows_after_50_kills)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

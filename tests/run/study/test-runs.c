@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <glib/gstdio.h>
+#include <string.h>
 
 #include "rows.h"
 #include "run/study/sweep-report.h"
 #include "run/study/sweep-runner.h"
+#include "tests/lib/test.h"
 
 /* The rows of a sweep depend on the sweep alone: not on how many work at it, how it is shared out,
  * or how often it stops. */
@@ -108,9 +103,9 @@ runs_tear_down(void **state)
     g_free(fixture);
     return 0;
 }
+TEST_PROGRAM(runs_set_up, runs_tear_down);
 
-static void
-has_a_row_for_each_run(void **state)
+TEST(has_a_row_for_each_run)
 {
     const RunsFixture *fixture = *state;
     g_auto(GStrv) lines = g_strsplit(fixture->whole, "\n", -1);
@@ -123,8 +118,7 @@ has_a_row_for_each_run(void **state)
     assert_true(g_str_has_prefix(fixture->whole, "ok|\n"));
 }
 
-static void
-any_number_of_workers_gives_the_same(void **state)
+TEST(any_number_of_workers_gives_the_same)
 {
     const RunsFixture *fixture = *state;
 
@@ -134,8 +128,7 @@ any_number_of_workers_gives_the_same(void **state)
     }
 }
 
-static void
-interrupted_and_resumed_gives_the_same(void **state)
+TEST(interrupted_and_resumed_gives_the_same)
 {
     const RunsFixture *fixture = *state;
     g_autofree char *file = g_build_filename(fixture->folder, "resumed.sqlite", NULL);
@@ -148,8 +141,7 @@ interrupted_and_resumed_gives_the_same(void **state)
     assert_string_equal(rows, fixture->whole);
 }
 
-static void
-finds_nothing_left_to_do(void **state)
+TEST(finds_nothing_left_to_do)
 {
     const RunsFixture *fixture = *state;
     g_autofree char *file = g_build_filename(fixture->folder, "again.sqlite", NULL);
@@ -159,8 +151,7 @@ finds_nothing_left_to_do(void **state)
     assert_int_equal(run_part(fixture->sweep, file, 1, 0, 1, 1), SWEEP_DONE);
 }
 
-static void
-more_replications_later_give_the_same_as_at_once(void **state)
+TEST(more_replications_later_give_the_same_as_at_once)
 {
     const RunsFixture *fixture = *state;
     g_autofree char *file = g_build_filename(fixture->folder, "more.sqlite", NULL);
@@ -197,8 +188,7 @@ merged_shards(const RunsFixture *fixture, const Sweep *sweep, unsigned n_shards)
     return all_rows(merged);
 }
 
-static void
-shards_merge_into_the_same(void **state)
+TEST(shards_merge_into_the_same)
 {
     const RunsFixture *fixture = *state;
 
@@ -210,8 +200,7 @@ shards_merge_into_the_same(void **state)
 
 /* Until the interval is narrow enough: who decides sees the same numbers, whoever made them in
  * whichever order. */
-static void
-a_rule_to_stop_gives_the_same(void **state)
+TEST(a_rule_to_stop_gives_the_same)
 {
     const RunsFixture *fixture = *state;
     g_autoptr(Sweep) sweep = runs_load("tests/run/study/small.yaml");
@@ -244,8 +233,7 @@ a_rule_to_stop_gives_the_same(void **state)
     assert_true(least < most);
 }
 
-static void
-refuses_what_does_not_belong(void **state)
+TEST(refuses_what_does_not_belong)
 {
     const RunsFixture *fixture = *state;
     g_autofree char *file = g_build_filename(fixture->folder, "other.sqlite", NULL);
@@ -302,31 +290,12 @@ variance_of_difference(gboolean independent)
     return pair.difference.deviation * pair.difference.deviation;
 }
 
-static void
-common_random_numbers_cut_the_variance(void **state)
+TEST(common_random_numbers_cut_the_variance)
 {
-    (void)state;
     double common = variance_of_difference(FALSE), independent = variance_of_difference(TRUE);
 
     print_message(
         "# variance of the difference: %g with common random numbers, %g without: 1/%.1f\n", common,
         independent, independent / common);
     assert_true(independent >= 5 * common);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(has_a_row_for_each_run),
-        cmocka_unit_test(any_number_of_workers_gives_the_same),
-        cmocka_unit_test(interrupted_and_resumed_gives_the_same),
-        cmocka_unit_test(finds_nothing_left_to_do),
-        cmocka_unit_test(more_replications_later_give_the_same_as_at_once),
-        cmocka_unit_test(shards_merge_into_the_same),
-        cmocka_unit_test(a_rule_to_stop_gives_the_same),
-        cmocka_unit_test(refuses_what_does_not_belong),
-        cmocka_unit_test(common_random_numbers_cut_the_variance),
-    };
-    return cmocka_run_group_tests(tests, runs_set_up, runs_tear_down);
 }

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "run/study/sweep-statistics.h"
+#include "tests/lib/test.h"
 
 /* Against printed tables (NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2) and sums done
  * by hand. */
@@ -19,8 +14,7 @@ near(double found, double wanted, double error)
         fail_msg("%.9g is not %.9g", found, wanted);
 }
 
-static void
-student_as_in_tables(void **state)
+TEST(student_as_in_tables)
 {
     static const struct {
         double confidence;
@@ -36,18 +30,15 @@ student_as_in_tables(void **state)
         {0.99, 10,  3.169 },
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++)
         near(student_quantile(cases[i].confidence, cases[i].degrees), cases[i].t, 5e-4);
 }
 
-static void
-mean_and_interval(void **state)
+TEST(mean_and_interval)
 {
     static const double values[] = {2, 4, 4, 4, 5, 5, 7, 9};
     Estimate found = estimate(values, G_N_ELEMENTS(values), 0.95);
 
-    (void)state;
     near(found.mean, 5, 1e-12);
     near(found.deviation, sqrt(32.0 / 7), 1e-12);
     near(found.half, 2.365 * sqrt(32.0 / 7 / 8), 1e-3);
@@ -57,13 +48,11 @@ mean_and_interval(void **state)
     assert_int_equal(estimate(values, 0, 0.95).n, 0);
 }
 
-static void
-pairs(void **state)
+TEST(pairs)
 {
     static const double a[] = {10, 20, 30, 40}, b[] = {11, 22, 31, 42};
     PairedEstimate found = estimate_pairs(a, b, 4, 0.95);
 
-    (void)state;
     near(found.difference.mean, 1.5, 1e-12);
     near(found.difference.deviation, sqrt(1.0 / 3), 1e-12);
     /* Variances 500/3 and 521/3 (mean 26.5), and 1/3 of the difference. */
@@ -74,13 +63,11 @@ pairs(void **state)
 
 /* The answer for n values is the same however many more there are, and asking again after each step
  * ends at one number. */
-static void
-rule_looks_at_beginnings_only(void **state)
+TEST(rule_looks_at_beginnings_only)
 {
     double values[300];
     unsigned seed = 1;
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(values); i++) {
         seed = seed * 1103515245 + 12345;
         values[i] = 1 + (seed >> 16 & 1023) / 1024.0;
@@ -95,16 +82,4 @@ rule_looks_at_beginnings_only(void **state)
     assert_true(estimate(values, n, 0.95).half <= 0.05 * estimate(values, n, 0.95).mean);
     assert_int_equal(replications_wanted(values, 300, 5, 40, 1e-6, 0.95), 40);
     assert_int_equal(replications_wanted(values, 0, 5, 3, 0.1, 0.95), 3);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(student_as_in_tables),
-        cmocka_unit_test(mean_and_interval),
-        cmocka_unit_test(pairs),
-        cmocka_unit_test(rule_looks_at_beginnings_only),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

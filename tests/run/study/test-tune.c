@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "rows.h"
 #include "run/results/results.h"
 #include "run/study/study-test.h"
 #include "run/study/tune.h"
+#include "tests/lib/test.h"
 
 /* tune's answer meets the slo and is minimal: one step less in any flag misses it. Judged by runs
  * of their own, as `kvolsim run --replications` judges: nothing of tune's own measuring is trusted.
@@ -122,14 +117,13 @@ is_minimal(void **state)
     }
     assert_true(n_checked > 0);
 }
+TEST_ROWS(cases, is_minimal);
 
-static void
-any_number_of_workers_gives_the_same(void **state)
+TEST(any_number_of_workers_gives_the_same)
 {
     TuneOptions options[2];
     char *texts[2];
 
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         g_autoptr(Tune) tune = new_tune(&cases[1], i == 0 ? 1 : 3, &options[i]);
         assert_int_equal(tune_run(tune, NULL), TUNE_FOUND);
@@ -141,8 +135,7 @@ any_number_of_workers_gives_the_same(void **state)
 }
 
 /* A driver's call takes 0.8 s: no flag makes a pod start in one. */
-static void
-says_if_it_cannot_be(void **state)
+TEST(says_if_it_cannot_be)
 {
     static const TuneCase never = {
         NULL,
@@ -152,7 +145,6 @@ says_if_it_cannot_be(void **state)
     TuneOptions options;
     g_autoptr(Tune) tune = new_tune(&never, 2, &options);
 
-    (void)state;
     assert_int_equal(tune_run(tune, NULL), TUNE_NOT_MET);
     g_autofree char *text = tune_text(tune);
     assert_non_null(strstr(text, "No step of the"));
@@ -162,8 +154,7 @@ says_if_it_cannot_be(void **state)
     json_decref(json);
 }
 
-static void
-says_what_is_missing(void **state)
+TEST(says_what_is_missing)
 {
     static const struct {
         const char *set[3], *flag, *expected;
@@ -175,7 +166,6 @@ says_what_is_missing(void **state)
     };
     g_autofree char *file = source_file("scenarios/burst-100.yaml");
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(broken); i++) {
         const char *const flags[] = {broken[i].flag, NULL};
         const TuneOptions options = {.data_dir = g_getenv("KVOLSIM_SRCDIR"),
@@ -188,18 +178,4 @@ says_what_is_missing(void **state)
         g_autofree char *text = file_fault_text(faults->pdata[0]);
         assert_non_null(strstr(text, broken[i].expected));
     }
-}
-
-int
-main(void)
-{
-    struct CMUnitTest tests[G_N_ELEMENTS(cases) + 3] = {0};
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++)
-        tests[n++] = (struct CMUnitTest){cases[i].what, is_minimal, NULL, NULL, (void *)&cases[i]};
-    tests[n++] = (struct CMUnitTest)cmocka_unit_test(any_number_of_workers_gives_the_same);
-    tests[n++] = (struct CMUnitTest)cmocka_unit_test(says_if_it_cannot_be);
-    tests[n++] = (struct CMUnitTest)cmocka_unit_test(says_what_is_missing);
-    return _cmocka_run_group_tests("tune", tests, n, NULL, NULL);
 }

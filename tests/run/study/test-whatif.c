@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "rows.h"
 #include "run/study/study-test.h"
 #include "run/study/sweep-runner.h"
 #include "run/study/whatif.h"
+#include "tests/lib/test.h"
 
 /* What can be turned in a scenario, and whether whatif says what runs by hand say. */
 
@@ -42,8 +37,7 @@ find_knob(const GPtrArray *knobs, const char *name)
     return NULL;
 }
 
-static void
-have_the_values_of_the_scenario(void **state)
+TEST(have_the_values_of_the_scenario)
 {
     static const struct {
         const char *name, *text;
@@ -68,7 +62,6 @@ have_the_values_of_the_scenario(void **state)
     g_autoptr(Scenario) scenario = whatif_load("scenarios/burst-100.yaml", changes);
     g_autoptr(GPtrArray) knobs = knobs_of(scenario);
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         const Knob *knob = find_knob(knobs, cases[i].name);
         assert_string_equal(knob->text, cases[i].text);
@@ -84,8 +77,7 @@ have_the_values_of_the_scenario(void **state)
 }
 
 /* Each knob turned to twice its value changes itself, and no other. */
-static void
-turn_themselves_alone(void **state)
+TEST(turn_themselves_alone)
 {
     static const char *const files[] = {
         "scenarios/attach-limit.yaml",
@@ -95,7 +87,6 @@ turn_themselves_alone(void **state)
     };
     unsigned n_turned = 0;
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(files); i++) {
         g_autoptr(Scenario) scenario = whatif_load(files[i], NULL);
         g_autoptr(GPtrArray) knobs = knobs_of(scenario);
@@ -122,8 +113,7 @@ turn_themselves_alone(void **state)
     assert_true(n_turned > 200);
 }
 
-static void
-write_values_as_users_do(void **state)
+TEST(write_values_as_users_do)
 {
     const Knob whole = {.type = FLAG_INT}, number = {.type = FLAG_NUMBER},
                time = {.type = FLAG_DURATION};
@@ -142,7 +132,6 @@ write_values_as_users_do(void **state)
         {&number, 1e13,  NULL  },
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autofree char *text = knob_value_text(cases[i].knob, cases[i].value);
         if (cases[i].text == NULL)
@@ -208,6 +197,7 @@ whatif_tear_down(void **state)
     g_free(fixture);
     return 0;
 }
+TEST_PROGRAM(whatif_set_up, whatif_tear_down);
 
 /* The mean of the runs' p99 of pod-start, s, with one more change. */
 static double
@@ -237,8 +227,7 @@ whatif_find_row(const GArray *rows, const char *name)
     return NULL;
 }
 
-static void
-tells_what_runs_by_hand_tell(void **state)
+TEST(tells_what_runs_by_hand_tell)
 {
     const WhatifFixture *fixture = *state;
     g_autoptr(GArray) rows = whatif_rows(fixture->whatif, fixture->table);
@@ -264,8 +253,7 @@ tells_what_runs_by_hand_tell(void **state)
 }
 
 /* Fast because the slow ones never arrive is no gain: it is told. */
-static void
-tells_of_those_that_never_arrive(void **state)
+TEST(tells_of_those_that_never_arrive)
 {
     g_autofree char *file = source_file("scenarios/burst-100.yaml");
     const char *const short_run[] = {set[0], "spec.until=12s", set[2], NULL};
@@ -280,14 +268,12 @@ tells_of_those_that_never_arrive(void **state)
     g_autoptr(GArray) rows = whatif_rows(whatif, table);
     const WhatifRow *row = whatif_find_row(rows, "external-attacher kube-api-qps");
 
-    (void)state;
     assert_true(row->halved.arrived < 0 && row->doubled.arrived > 0);
     g_autofree char *text = whatif_text(whatif, table);
     assert_non_null(strstr(text, " arrive)"));
 }
 
-static void
-any_number_of_workers_gives_the_same(void **state)
+TEST(any_number_of_workers_gives_the_same)
 {
     const WhatifFixture *fixture = *state;
     g_autoptr(SweepTable) table = whatif_run(fixture->whatif, 3);
@@ -297,8 +283,7 @@ any_number_of_workers_gives_the_same(void **state)
     assert_string_equal(first, second);
 }
 
-static void
-is_read_by_programs(void **state)
+TEST(is_read_by_programs)
 {
     const WhatifFixture *fixture = *state;
     g_autoptr(GArray) rows = whatif_rows(fixture->whatif, fixture->table);
@@ -317,19 +302,4 @@ is_read_by_programs(void **state)
     assert_true(fabs(json_number_value(json_object_get(halved, "mean")) - change -
                      json_number_value(json_object_get(json, "now"))) < 1e-6);
     json_decref(json);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(have_the_values_of_the_scenario),
-        cmocka_unit_test(turn_themselves_alone),
-        cmocka_unit_test(write_values_as_users_do),
-        cmocka_unit_test(tells_what_runs_by_hand_tell),
-        cmocka_unit_test(tells_of_those_that_never_arrive),
-        cmocka_unit_test(any_number_of_workers_gives_the_same),
-        cmocka_unit_test(is_read_by_programs),
-    };
-    return cmocka_run_group_tests_name("whatif", tests, whatif_set_up, whatif_tear_down);
 }

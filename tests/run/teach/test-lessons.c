@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "run/teach/course.h"
 #include "run/teach/lesson.h"
-#include <cmocka.h>
+#include "tests/lib/test.h"
 
 /* Lessons: the run gives each stated answer, each reference solution solves its task, and the
  * lesson as it is does not. */
@@ -67,12 +64,10 @@ one_choice_is_right(const LessonQuestion *question)
     assert_int_equal(n_right, question->choices != NULL);
 }
 
-static void
-stated_answers_are_what_the_runs_give(void **state)
+TEST(stated_answers_are_what_the_runs_give)
 {
     g_autoptr(Course) course = open_course();
 
-    (void)state;
     for (unsigned i = 0; i < course_n_lessons(course); i++) {
         g_autoptr(Lesson) lesson = lessons_load(course, i, "en");
 
@@ -85,13 +80,11 @@ stated_answers_are_what_the_runs_give(void **state)
     }
 }
 
-static void
-reference_solutions_solve_the_tasks_and_nothing_does_not(void **state)
+TEST(reference_solutions_solve_the_tasks_and_nothing_does_not)
 {
     const char *data_dir = g_getenv("KVOLSIM_SRCDIR");
     g_autoptr(Course) course = open_course();
 
-    (void)state;
     for (unsigned i = 0; i < course_n_lessons(course); i++) {
         g_autoptr(Lesson) lesson = lessons_load(course, i, "en");
         g_autofree char *file = course_solution(course, i), *text = NULL;
@@ -127,12 +120,10 @@ assert_languages(const char *english, const char *chinese)
         fail_msg("not in Chinese: %s", english);
 }
 
-static void
-all_texts_are_there_in_both_languages(void **state)
+TEST(all_texts_are_there_in_both_languages)
 {
     g_autoptr(Course) course = open_course();
 
-    (void)state;
     for (unsigned i = 0; i < course_n_lessons(course); i++) {
         g_autoptr(Lesson) english = lessons_load(course, i, "en");
         g_autoptr(Lesson) chinese = lessons_load(course, i, "zh");
@@ -150,8 +141,7 @@ all_texts_are_there_in_both_languages(void **state)
 }
 
 /* A solution may not remove the task: other changes than the allowed ones are errors. */
-static void
-what_a_task_does_not_allow_is_refused(void **state)
+TEST(what_a_task_does_not_allow_is_refused)
 {
     static const struct {
         const char *text, *word;
@@ -169,7 +159,6 @@ what_a_task_does_not_allow_is_refused(void **state)
     g_autoptr(Course) course = open_course();
     g_autoptr(Lesson) lesson = lessons_load(course, 0, "en");
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autoptr(GString) report = g_string_new(NULL);
         g_autoptr(GError) error = NULL;
@@ -184,8 +173,7 @@ what_a_task_does_not_allow_is_refused(void **state)
 
 /* A stranger's solution reads nothing but lessons, and is no larger than these; a learner's own may
  * name files. */
-static void
-a_foreign_solution_reaches_no_file_and_is_small(void **state)
+TEST(a_foreign_solution_reaches_no_file_and_is_small)
 {
     static const struct {
         const char *item, *word;
@@ -199,7 +187,6 @@ a_foreign_solution_reaches_no_file_and_is_small(void **state)
     g_autoptr(Course) course = open_course();
     unsigned i;
 
-    (void)state;
     assert_true(course_find(course, "expansion", &i));
     g_autoptr(Lesson) lesson = lessons_load(course, i, "en");
     for (gsize k = 0; k < G_N_ELEMENTS(cases); k++) {
@@ -216,14 +203,12 @@ a_foreign_solution_reaches_no_file_and_is_small(void **state)
     }
 }
 
-static void
-lessons_are_found_by_number_and_name(void **state)
+TEST(lessons_are_found_by_number_and_name)
 {
     static const char *const words[] = {"9", "09", "09-expansion", "expansion"};
     g_autoptr(Course) course = open_course();
     unsigned i;
 
-    (void)state;
     for (gsize k = 0; k < G_N_ELEMENTS(words); k++)
         assert_true(course_find(course, words[k], &i) && i == 8);
     assert_false(course_find(course, "0", &i));
@@ -231,8 +216,7 @@ lessons_are_found_by_number_and_name(void **state)
     assert_false(course_find(course, "../solutions/09-expansion", &i));
 }
 
-static void
-times_are_right_within_bounds(void **state)
+TEST(times_are_right_within_bounds)
 {
     const LessonQuestion question = {.answer = "10s", .take = TAKE_TIME, .within = 0.05},
                          word = {.answer = "Pending", .take = TAKE_TEXT};
@@ -251,25 +235,8 @@ times_are_right_within_bounds(void **state)
         {"s",      FALSE},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++)
         assert_int_equal(lesson_is_right(&question, cases[i].given), cases[i].is_right);
     assert_true(lesson_is_right(&word, "pending"));
     assert_false(lesson_is_right(&word, "Bound"));
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stated_answers_are_what_the_runs_give),
-        cmocka_unit_test(reference_solutions_solve_the_tasks_and_nothing_does_not),
-        cmocka_unit_test(all_texts_are_there_in_both_languages),
-        cmocka_unit_test(what_a_task_does_not_allow_is_refused),
-        cmocka_unit_test(a_foreign_solution_reaches_no_file_and_is_small),
-        cmocka_unit_test(lessons_are_found_by_number_and_name),
-        cmocka_unit_test(times_are_right_within_bounds),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

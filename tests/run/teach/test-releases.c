@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <glib/gstdio.h>
+#include <inttypes.h>
+#include <string.h>
 
 #include "models/api/fields.h"
 #include "models/api/release.h"
@@ -15,6 +10,7 @@
 #include "run/scenario/release-defaults.h"
 #include "run/teach/releases.h"
 #include "run/world/run.h"
+#include "tests/lib/test.h"
 
 /* Each row is run under the release before its change and under the one with it: something that
  * the row names differs, and as the row says. */
@@ -222,6 +218,7 @@ free_rows(void **state)
     json_decref(*state);
     return 0;
 }
+TEST_PROGRAM(read_rows, free_rows);
 
 static void
 append_document(GString *text, const json_t *document)
@@ -346,8 +343,7 @@ is_as_told(const json_t *row, gboolean newer)
     return FALSE;
 }
 
-static void
-each_row_shows_its_change(void **state)
+TEST(each_row_shows_its_change)
 {
     const json_t *row;
     unsigned n_wrong = 0;
@@ -377,8 +373,7 @@ releases_find_row(const json_t *rows, const char *id)
     return NULL;
 }
 
-static void
-each_change_has_a_row(void **state)
+TEST(each_change_has_a_row)
 {
     unsigned n_missing = 0;
 
@@ -395,8 +390,7 @@ each_change_has_a_row(void **state)
 
 /* A gate that some release switches on: with that release. One that is off in all: switched on by
  * hand. */
-static void
-each_gate_has_a_row(void **state)
+TEST(each_gate_has_a_row)
 {
     const FeatureGate *gate;
     unsigned n_missing = 0;
@@ -414,16 +408,4 @@ each_gate_has_a_row(void **state)
             fail_msg("%s does not change with 1.%d", gate->name, with.minor);
     }
     assert_int_equal(n_missing, 0);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_row_shows_its_change),
-        cmocka_unit_test(each_change_has_a_row),
-        cmocka_unit_test(each_gate_has_a_row),
-    };
-
-    return cmocka_run_group_tests(tests, read_rows, free_rows);
 }

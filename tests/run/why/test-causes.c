@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "run/why/question.h"
 #include "run/why/why-test.h"
+#include "tests/lib/test.h"
 #include "tests/plan/rule-walk.h"
 
 /* The tables of why: exactly one row for each set of facts, and a way out of each cause. */
 
-static void
-one_row_applies_to_all_facts(void **state)
+TEST(one_row_applies_to_all_facts)
 {
-    (void)state;
     for (unsigned i = 0; why_tables[i] != NULL; i++) {
         g_autofree char *fault = rules_fault(why_tables[i]);
         if (fault != NULL)
@@ -23,10 +17,8 @@ one_row_applies_to_all_facts(void **state)
     }
 }
 
-static void
-causes_are_sorted_and_tell_a_way_out(void **state)
+TEST(causes_are_sorted_and_tell_a_way_out)
 {
-    (void)state;
     assert_string_equal(why_cause_at(0)->id, "none");
     for (unsigned i = 1; i < why_n_causes(); i++) {
         const Cause *cause = why_cause_at(i);
@@ -40,14 +32,12 @@ causes_are_sorted_and_tell_a_way_out(void **state)
 
 /* Whatever is wrong or slow, a command helps. What stands in braces is filled in, or is a part of
  * jsonpath. */
-static void
-every_cause_has_a_command(void **state)
+TEST(every_cause_has_a_command)
 {
     static const char *const faults[] = {"pod/web-0", "process/kubelet/node-0",
                                          "process/external-attacher/csi.example.com",
                                          "process/kube-scheduler", "process/snapshot-controller"};
 
-    (void)state;
     for (unsigned i = 1; i < why_n_causes(); i++) {
         const Cause *cause = why_cause_at(i);
         assert_true(cause->mood == WHY_PATIENCE || cause->command != NULL);
@@ -69,8 +59,7 @@ every_cause_has_a_command(void **state)
     }
 }
 
-static void
-commands_name_the_objects(void **state)
+TEST(commands_name_the_objects)
 {
     WhyLink pod = {.object = (char *)"pod/web-0", .namespace = (char *)"shop"};
     WhyLink driver = {.object = (char *)"driver/csi.example.com"};
@@ -89,7 +78,6 @@ commands_name_the_objects(void **state)
         {&pod,      "{find}",                             NULL                                       },
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autoptr(GPtrArray) chain = g_ptr_array_new();
         const Why why = {.chain = chain};
@@ -101,17 +89,4 @@ commands_name_the_objects(void **state)
         else
             assert_string_equal(command, cases[i].filled);
     }
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_row_applies_to_all_facts),
-        cmocka_unit_test(causes_are_sorted_and_tell_a_way_out),
-        cmocka_unit_test(every_cause_has_a_command),
-        cmocka_unit_test(commands_name_the_objects),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

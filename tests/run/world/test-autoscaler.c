@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <glib.h>
 
 #include "run/results/results.h"
+#include "tests/lib/test.h"
 
 /* The numbers and times of new machines in scenarios/autoscaler-and-limits.yaml: 30 pods with a
  * volume each, five to a machine. */
@@ -55,15 +51,4 @@ machines_come(void **state)
         run_free(run);
     }
 }
-
-int
-main(void)
-{
-    struct CMUnitTest tests[G_N_ELEMENTS(cases)];
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++)
-        tests[i] = (struct CMUnitTest){.name = cases[i].what,
-                                       .test_func = machines_come,
-                                       .initial_state = (void *)&cases[i]}; /* only read */
-    return _cmocka_run_group_tests("autoscaler", tests, G_N_ELEMENTS(tests), NULL, NULL);
-}
+TEST_ROWS(cases, machines_come);

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "run/scenario/driver-calls.h"
 #include "run/world/run.h"
+#include "tests/lib/test.h"
 
 /* The table of calls that Kubernetes makes says what runs do: for each profile, for the driver with
  * all capabilities and settings and without each of them, every-call.yaml makes the calls that the
@@ -216,12 +212,10 @@ compare_without(const char *title, const uint32_t *without, int no_setting, cons
     return calls_compare(title, (const char *const *)sets->pdata);
 }
 
-static void
-calls_follow_capabilities(void **state)
+TEST(calls_follow_capabilities)
 {
     unsigned n = compare_without("all capabilities", NULL, -1, NULL);
 
-    (void)state;
     for (CsiService service = CSI_IDENTITY; service <= CSI_NODE; service++)
         for (unsigned bit = 0; bit < 32; bit++) {
             uint32_t without[CSI_NODE + 1] = {0};
@@ -242,14 +236,12 @@ calls_follow_capabilities(void **state)
     assert_int_equal(n, 0);
 }
 
-static void
-calls_follow_settings(void **state)
+TEST(calls_follow_settings)
 {
     /* A list of published nodes contradicts attachRequired: false. */
     const uint32_t unlisted[] = {0, CSI_CONTROLLER_LIST_VOLUMES_PUBLISHED_NODES, 0};
     unsigned n = 0;
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(settings); i++)
         n += compare_without(settings[i], NULL, (int)i, NULL);
     for (unsigned i = 0; i < G_N_ELEMENTS(other_settings); i++)
@@ -257,8 +249,7 @@ calls_follow_settings(void **state)
     assert_int_equal(n, 0);
 }
 
-static void
-calls_follow_profiles(void **state)
+TEST(calls_follow_profiles)
 {
     g_autofree char *folder =
         g_build_filename(g_getenv("KVOLSIM_SRCDIR"), "models", "profiles", NULL);
@@ -266,7 +257,6 @@ calls_follow_profiles(void **state)
     const char *name;
     unsigned n_profiles = 0, n = 0;
 
-    (void)state;
     while ((name = g_dir_read_name(profiles)) != NULL) {
         if (!g_str_has_suffix(name, ".yaml") || g_str_has_prefix(name, "timing-"))
             continue;
@@ -285,12 +275,10 @@ calls_follow_profiles(void **state)
     assert_int_equal(n, 0);
 }
 
-static void
-every_method_has_a_row(void **state)
+TEST(every_method_has_a_row)
 {
     gboolean has_row[CSI_N_METHODS] = {FALSE};
 
-    (void)state;
     for (CsiUse use = 0; use < CSI_N_USES; use++) {
         const CsiUseClass *class = csi_use_class(use);
         assert_non_null(class->rule);
@@ -300,17 +288,4 @@ every_method_has_a_row(void **state)
     for (CsiMethod method = 0; method < CSI_N_METHODS; method++)
         if (!has_row[method])
             fail_msg("%s has no row", csi_method_name(method));
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(calls_follow_capabilities),
-        cmocka_unit_test(calls_follow_settings),
-        cmocka_unit_test(calls_follow_profiles),
-        cmocka_unit_test(every_method_has_a_row),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-
-#include <cmocka.h>
 #include <glib/gstdio.h>
+#include <stdio.h>
 
 #include "models/api/workload.h"
 #include "run/world/run.h"
+#include "tests/lib/test.h"
 
 /* Deadlines that began before the run end at the time that the cluster's own clocks would show:
  * 2026-11-22T16:00:00Z is t = 0. */
@@ -191,14 +187,4 @@ a_deadline_ends_on_time(void **state)
     assert_true(is_over(row, run));
     run_free(run);
 }
-
-int
-main(void)
-{
-    struct CMUnitTest tests[G_N_ELEMENTS(cases)];
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++)
-        tests[i] = (struct CMUnitTest){cases[i].name, a_deadline_ends_on_time, NULL, NULL,
-                                       (void *)&cases[i]};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_ROWS(cases, a_deadline_ends_on_time);

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <glib/gstdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "models/api/lease.h"
 #include "models/api/pod.h"
 #include "run/world/run.h"
+#include "tests/lib/test.h"
 
 /* A driver that is its pods (docs/rules/driver-pods.md): which workloads are a driver's, on which
  * nodes it is registered, and when its sidecars work. */
@@ -102,10 +98,8 @@ workloads_text(const Scenario *scenario)
     return g_string_free(text, FALSE);
 }
 
-static void
-workloads_are_found(void **state)
+TEST(workloads_are_found)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(known_cases); i++) {
         g_autofree char *text = g_strdup_printf(HEAD "  nodes: [{name: a}]\n  drivers: [%s]\n%s",
                                                 known_cases[i].drivers, known_cases[i].manifests);
@@ -118,8 +112,7 @@ workloads_are_found(void **state)
 }
 
 /* DP-4: the flags of the containers, and the sidecars that no container has. */
-static void
-sidecars_are_those_of_the_pods(void **state)
+TEST(sidecars_are_those_of_the_pods)
 {
     g_autoptr(Scenario) scenario = driver_pods_load(
         HEAD "  nodes: [{name: a}]\n"
@@ -131,7 +124,6 @@ sidecars_are_those_of_the_pods(void **state)
     GHashTable *flags = g_hash_table_lookup(driver->sidecars, "external-attacher");
     const char *const *absent = (const char *const *)driver->absent_sidecars;
 
-    (void)state;
     assert_string_equal(g_hash_table_lookup(flags, "timeout"), "7s");
     assert_string_equal(g_hash_table_lookup(flags, "leader-election"), "true");
     assert_true(g_strv_contains(absent, "external-provisioner"));
@@ -221,10 +213,8 @@ run_text(const Scenario *scenario)
     return run;
 }
 
-static void
-nodes_have_the_driver_while_its_pod_runs(void **state)
+TEST(nodes_have_the_driver_while_its_pod_runs)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(node_cases); i++) {
         g_autofree char *text =
             g_strdup_printf(CLUSTER "%s" PLAIN(REGISTRAR ", " DRIVER), node_cases[i].happens);
@@ -237,10 +227,8 @@ nodes_have_the_driver_while_its_pod_runs(void **state)
 }
 
 /* One node at a time. With maxSurge (DS-21) the old pod takes the new one's socket away (DP-3). */
-static void
-an_update_rolls_over_the_nodes(void **state)
+TEST(an_update_rolls_over_the_nodes)
 {
-    (void)state;
     for (unsigned surges = 0; surges < 2; surges++) {
         g_autofree char *text =
             g_strdup_printf(CLUSTER NEW_IMAGE PLAIN(REGISTRAR ", " DRIVER), surges ? SURGE : "");
@@ -256,8 +244,7 @@ an_update_rolls_over_the_nodes(void **state)
 }
 
 /* DP-3: the socket is dead while the machine is off, and made anew with the pod. */
-static void
-a_pod_comes_back_with_its_node(void **state)
+TEST(a_pod_comes_back_with_its_node)
 {
     g_autoptr(Scenario) scenario = driver_pods_load(
         CLUSTER "  faults: [{at: 60s, node: a, do: power-off, restartAfter: 20s}]\n" PLAIN(
@@ -265,7 +252,6 @@ a_pod_comes_back_with_its_node(void **state)
     g_autoptr(Run) run = run_text(scenario);
     const char *node = strings_intern(objects_strings(run_objects(run)), "a");
 
-    (void)state;
     run_advance(run, 59 * SIM_SECOND);
     unsigned socket = cluster_plugin_pod(run_cluster(run), 0, node).socket;
     run_advance(run, 70 * SIM_SECOND);
@@ -322,10 +308,8 @@ bound_at(Run *run)
     return -1;
 }
 
-static void
-sidecars_work_while_their_pod_runs(void **state)
+TEST(sidecars_work_while_their_pod_runs)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(sidecar_cases); i++) {
         g_autofree char *text = g_strconcat(CLUSTER "  workload: [", sidecar_cases[i].workload,
                                             "]\n" CLASS, sidecar_cases[i].controller, NULL);
@@ -338,8 +322,7 @@ sidecars_work_while_their_pod_runs(void **state)
 }
 
 /* The Lease is the pod's: its name is the holder, its namespace the Lease's. */
-static void
-a_lease_names_the_pod(void **state)
+TEST(a_lease_names_the_pod)
 {
     g_autoptr(Scenario) scenario =
         driver_pods_load(CLUSTER WORKLOAD("Deployment", "ctl", "",
@@ -347,7 +330,6 @@ a_lease_names_the_pod(void **state)
                                                  "['--leader-election']}"));
     g_autoptr(Run) run = run_text(scenario);
 
-    (void)state;
     run_advance(run, 60 * SIM_SECOND);
     const Object *lease =
         driver_pods_find(run, KIND_LEASE, SYSTEM, "external-attacher-leader-d-example-com");
@@ -356,8 +338,7 @@ a_lease_names_the_pod(void **state)
 }
 
 /* DP-6: what runs at the start works from then on. */
-static void
-running_pods_are_adopted(void **state)
+TEST(running_pods_are_adopted)
 {
     static const char pod[] =
         "---\napiVersion: v1\nkind: Pod\n"
@@ -375,24 +356,6 @@ running_pods_are_adopted(void **state)
     g_autoptr(Run) run = run_text(scenario);
     g_autofree char *at_first = registered(run);
 
-    (void)state;
     assert_string_equal(at_first, "a");
     assert_true(bound_at(run) < 2);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(workloads_are_found),
-        cmocka_unit_test(sidecars_are_those_of_the_pods),
-        cmocka_unit_test(nodes_have_the_driver_while_its_pod_runs),
-        cmocka_unit_test(an_update_rolls_over_the_nodes),
-        cmocka_unit_test(a_pod_comes_back_with_its_node),
-        cmocka_unit_test(sidecars_work_while_their_pod_runs),
-        cmocka_unit_test(a_lease_names_the_pod),
-        cmocka_unit_test(running_pods_are_adopted),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

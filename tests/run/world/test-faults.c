@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <glib.h>
+#include <string.h>
 
 #include "fault-world.h"
 #include "models/apiserver/apiserver-test.h"
 #include "models/csi/modelled/modelled-test.h"
+#include "tests/lib/test.h"
 
 /* The effects of each fault, and the delay after its end. */
 
@@ -46,8 +42,7 @@ faults_see_write(void *data, const Object *before, const Object *after)
 
 /* During an outage nothing is written, not even an Event; a minute later all is as before. API-75:
  * clients return after their back-off, 30 to 60 s at most. */
-static void
-outage(void **state)
+TEST(outage)
 {
     g_autoptr(Scenario) scenario =
         fault_world_new("  - {at: 300s, component: kube-apiserver, do: outage, for: 100s}\n",
@@ -56,7 +51,6 @@ outage(void **state)
     ApiServer *api = cluster_api(run_cluster(run));
     FaultsWrites writes = {.sim = run_sim(run), .from = AT, .to = AT + 100 * SIM_SECOND};
 
-    (void)state;
     api_server_observe(api, faults_see_write, &writes);
     sim_run_until(run_sim(run), AT);
     unsigned n_events = api_server_n_events(api);
@@ -72,8 +66,7 @@ outage(void **state)
 }
 
 /* CGO-62: a leader that cannot renew its lease for 10 s exits; it survives a shorter outage. */
-static void
-lone_leaders_do_not_survive_an_outage(void **state)
+TEST(lone_leaders_do_not_survive_an_outage)
 {
     g_autoptr(Scenario) scenario =
         fault_world_new("  - {at: 200s, component: kube-apiserver, do: outage, for: 9s}\n"
@@ -91,7 +84,6 @@ lone_leaders_do_not_survive_an_outage(void **state)
     };
     Run *run = run_of(scenario, FALSE);
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(moments); i++) {
         unsigned n = 0;
         sim_run_until(run_sim(run), moments[i].at_s * SIM_SECOND);
@@ -104,8 +96,7 @@ lone_leaders_do_not_survive_an_outage(void **state)
 }
 
 /* API-75, CGO-1: a change while watches are broken is seen by a list 0.8 to 1.6 s later. */
-static void
-broken_watches(void **state)
+TEST(broken_watches)
 {
     g_autoptr(Scenario) scenario =
         fault_world_new("  - {at: 300s, component: kube-apiserver, do: drop-watches}\n",
@@ -114,7 +105,6 @@ broken_watches(void **state)
     Run *run = run_of(scenario, FALSE);
     const ObjectKey *key;
 
-    (void)state;
     sim_run_until(run_sim(run), AT + 800 * SIM_MS);
     key = objects_find_key(run_objects(run), KIND_POD, "default", "a");
     assert_non_null(key);
@@ -126,8 +116,7 @@ broken_watches(void **state)
 
 /* API-90, API-92, CGO-42: a request without a seat is rejected after some time, repeated by its
  * client, and served in the end. */
-static void
-no_seat_is_free(void **state)
+TEST(no_seat_is_free)
 {
     g_autoptr(Scenario) scenario = fault_world_new(
         "  - {at: 55s, component: kube-apiserver, do: limit-seats, seats: 1, for: 400s}\n"
@@ -136,7 +125,6 @@ no_seat_is_free(void **state)
         "a}, spec: {nodeName: n-0, containers: [{name: c, image: i}]}}}}\n");
     Run *run = run_of(scenario, FALSE);
 
-    (void)state;
     sim_run_until(run_sim(run), SCALE_DOWN_AT - SIM_SECOND);
     assert_true(api_server_n_turned_away(cluster_api(run_cluster(run))) > 0);
     assert_true(fault_world_is_ready(run));
@@ -177,14 +165,12 @@ places_of(const Run *run)
 }
 
 /* KVM-68: a power cut removes mounts but not attachments; containers start again in the same pod */
-static void
-reboot(void **state)
+TEST(reboot)
 {
     g_autoptr(Scenario) scenario =
         fault_world_new("  - {at: 300s, nodeOfPod: web-0, do: reboot, restartAfter: 20s}\n", "");
     Run *run = run_of(scenario, FALSE);
 
-    (void)state;
     sim_run_until(run_sim(run), AT - SIM_SECOND);
     ObjectUid uid = fault_world_pod(run)->meta.uid;
     assert_int_equal(places_of(run).n_staged + places_of(run).n_targets, 2);
@@ -202,14 +188,12 @@ reboot(void **state)
 
 /* NL-2, NL-22: a node without network counts as dead although it runs; 10 s after its return the
  * node is ready, and so is its pod. */
-static void
-cut_off(void **state)
+TEST(cut_off)
 {
     g_autoptr(Scenario) scenario =
         fault_world_new("  - {at: 300s, nodeOfPod: web-0, do: cut-network, for: 100s}\n", "");
     Run *run = run_of(scenario, FALSE);
 
-    (void)state;
     sim_run_until(run_sim(run), AT + 39 * SIM_SECOND);
     assert_true(fault_world_is_ready(run));
     sim_run_until(run_sim(run), AT + 60 * SIM_SECOND);
@@ -223,15 +207,13 @@ cut_off(void **state)
 
 /* CGO-62: the leader exits when it loses the lease, and the other replica takes over when the lease
  * has expired: 13 to 24 s later. */
-static void
-lost_leadership(void **state)
+TEST(lost_leadership)
 {
     g_autoptr(Scenario) scenario = fault_world_new(
         "  - {at: 300s, component: kube-controller-manager, do: lose-leadership}\n", "");
     Run *run = run_of(scenario, FALSE);
     const Cluster *cluster = run_cluster(run);
 
-    (void)state;
     sim_run_until(run_sim(run), AT - SIM_SECOND);
     assert_non_null(cluster_leader(cluster, "kube-controller-manager", NULL));
     sim_run_until(run_sim(run), AT + 10 * SIM_SECOND);
@@ -242,27 +224,6 @@ lost_leadership(void **state)
 }
 
 /* Sleeping loops see every fault as polling loops do. */
-static void
-faults_sleeping_equals_polling(void **state)
-{
-    const char *fault = *state;
-    g_autofree char *line = g_strdup_printf("  - {at: 67s, %s}\n", fault);
-    g_autoptr(Scenario) scenario =
-        fault_world_new(line, "  - {at: 100s, delete: {kind: Pod, name: web-0}}\n");
-    Run *sleeping = run_of(scenario, FALSE), *polling = run_of(scenario, TRUE);
-
-    sim_run_until(run_sim(sleeping), 160 * SIM_SECOND);
-    sim_run_until(run_sim(polling), 160 * SIM_SECOND);
-    const ApiServer *one = cluster_api(run_cluster(sleeping)),
-                    *other = cluster_api(run_cluster(polling));
-    assert_int_equal(api_server_resource_version(one), api_server_resource_version(other));
-    assert_int_equal(api_server_n_events(one), api_server_n_events(other));
-    for (unsigned i = 0; i < api_server_n_events(one); i++)
-        assert_true(api_server_event(one, i)->written_at == api_server_event(other, i)->written_at);
-    run_free(sleeping);
-    run_free(polling);
-}
-
 static const char *const polled[] = {
     "node: n-0, do: power-off, restartAfter: 30s",
     "zone: a, do: reboot, restartAfter: 10s",
@@ -279,10 +240,31 @@ static const char *const polled[] = {
     "driver: csi.lab, do: restart, restartAfter: 5s",
 };
 
+static void
+faults_sleeping_equals_polling(void **state)
+{
+    const char *const *fault = *state;
+    g_autofree char *line = g_strdup_printf("  - {at: 67s, %s}\n", *fault);
+    g_autoptr(Scenario) scenario =
+        fault_world_new(line, "  - {at: 100s, delete: {kind: Pod, name: web-0}}\n");
+    Run *sleeping = run_of(scenario, FALSE), *polling = run_of(scenario, TRUE);
+
+    sim_run_until(run_sim(sleeping), 160 * SIM_SECOND);
+    sim_run_until(run_sim(polling), 160 * SIM_SECOND);
+    const ApiServer *one = cluster_api(run_cluster(sleeping)),
+                    *other = cluster_api(run_cluster(polling));
+    assert_int_equal(api_server_resource_version(one), api_server_resource_version(other));
+    assert_int_equal(api_server_n_events(one), api_server_n_events(other));
+    for (unsigned i = 0; i < api_server_n_events(one); i++)
+        assert_true(api_server_event(one, i)->written_at == api_server_event(other, i)->written_at);
+    run_free(sleeping);
+    run_free(polling);
+}
+TEST_ROWS(polled, faults_sleeping_equals_polling);
+
 /* A failed action leaves a note (WL-110) and the run continues: after all of them a good patch
  * still works. */
-static void
-what_is_refused_is_told(void **state)
+TEST(what_is_refused_is_told)
 {
 #define BARE(name, volumes)                                                                        \
     "create: {manifest: {apiVersion: v1, kind: Pod, metadata: {name: " name                        \
@@ -311,7 +293,6 @@ what_is_refused_is_told(void **state)
     static const char good[] = "  - {at: 4m, patch: {kind: StatefulSet, name: web, patch: "
                                "{metadata: {labels: {a: b}}}}}\n";
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autofree char *actions = g_strconcat(cases[i].actions, good, NULL);
         g_autoptr(Scenario) scenario = fault_world_new("", actions);
@@ -329,24 +310,4 @@ what_is_refused_is_told(void **state)
         assert_string_equal(object_label(set, "a"), "b");
         run_free(run);
     }
-}
-
-int
-main(void)
-{
-    static const struct CMUnitTest functions[] = {
-        cmocka_unit_test(outage),          cmocka_unit_test(lone_leaders_do_not_survive_an_outage),
-        cmocka_unit_test(broken_watches),  cmocka_unit_test(no_seat_is_free),
-        cmocka_unit_test(reboot),          cmocka_unit_test(cut_off),
-        cmocka_unit_test(lost_leadership), cmocka_unit_test(what_is_refused_is_told),
-    };
-    struct CMUnitTest tests[G_N_ELEMENTS(functions) + G_N_ELEMENTS(polled)];
-
-    memcpy(tests, functions, sizeof functions);
-    for (unsigned i = 0; i < G_N_ELEMENTS(polled); i++)
-        tests[G_N_ELEMENTS(functions) + i] =
-            (struct CMUnitTest){.name = polled[i],
-                                .test_func = faults_sleeping_equals_polling,
-                                .initial_state = (void *)polled[i]}; /* only read */
-    return _cmocka_run_group_tests("faults", tests, G_N_ELEMENTS(tests), NULL, NULL);
 }

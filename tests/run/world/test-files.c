@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "fault-world.h"
 #include "models/metrics/metrics.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 #include <glib/gstdio.h>
+#include <unistd.h>
 
 /* Files in volumes: how long a pod waits for the change of their group (CSP-22 to CSP-24) and of
  * their SELinux label (CSP-25 to CSP-27), and when there are any (CSI-90). One volume is given to
@@ -134,6 +130,7 @@ work_on_files_takes_its_time(void **state)
     assert_int_equal(fault_world_n_events(run, row->event), row->n_events);
     run_free(run);
 }
+TEST_ROWS(cases, work_on_files_takes_its_time);
 
 /* clang-format off */
 static const FilesCase endless[] = {
@@ -162,6 +159,7 @@ work_on_files_does_not_end(void **state)
     assert_false(pod_is_ready(POD_CONST(api_server_get(cluster_api(run_cluster(run)), key))));
     run_free(run);
 }
+TEST_ROWS(endless, work_on_files_does_not_end);
 
 /* ---- Two pods with one volume on a node: CSP-28, KVM-35.8 ---- */
 
@@ -268,22 +266,4 @@ labels_of_two_pods_agree_or_wait(void **state)
     assert_int_equal(counted(run, mode, METRIC_SELINUX_ERRORS) > 0, row->errors);
     run_free(run);
 }
-
-#define N_FILES G_N_ELEMENTS(cases)
-
-int
-main(void)
-{
-    struct CMUnitTest tests[N_FILES + G_N_ELEMENTS(conflicts) + G_N_ELEMENTS(endless)];
-
-    for (unsigned i = 0; i < N_FILES; i++)
-        tests[i] = (struct CMUnitTest){cases[i].name, work_on_files_takes_its_time, NULL, NULL,
-                                       (void *)&cases[i]};
-    for (unsigned i = 0; i < G_N_ELEMENTS(conflicts); i++)
-        tests[N_FILES + i] = (struct CMUnitTest){
-            conflicts[i].name, labels_of_two_pods_agree_or_wait, NULL, NULL, (void *)&conflicts[i]};
-    for (unsigned i = 0; i < G_N_ELEMENTS(endless); i++)
-        tests[N_FILES + G_N_ELEMENTS(conflicts) + i] = (struct CMUnitTest){
-            endless[i].name, work_on_files_does_not_end, NULL, NULL, (void *)&endless[i]};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_ROWS(conflicts, labels_of_two_pods_agree_or_wait);

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "models/api/workload.h"
 #include "models/workloads/revisions.h"
 #include "run/world/run.h"
 #include "sim/strings.h"
+#include "tests/lib/test.h"
 
 /* Workloads as `kubectl get -o yaml` prints them, without ControllerRevisions: which pods does the
  * start of a run replace? Hashes are as Kubernetes' own, which this program cannot compute. */
@@ -356,14 +352,4 @@ a_start_replaces_no_pod(void **state)
     if (row->generation == 3)
         try(row, TRUE);
 }
-
-int
-main(void)
-{
-    struct CMUnitTest tests[G_N_ELEMENTS(cases)];
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++)
-        tests[i] = (struct CMUnitTest){cases[i].name, a_start_replaces_no_pod, NULL, NULL,
-                                       (void *)&cases[i]};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_ROWS(cases, a_start_replaces_no_pod);

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include <glib.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-#include <glib.h>
-
 #include "fault-world.h"
+#include "tests/lib/test.h"
 
 /* Every fault in every phase of a pod's life: the pod is ready again in the end, and after its
  * deletion only what Kubernetes itself leaves remains. Prints the table. */
@@ -268,14 +264,12 @@ try_cell(const MatrixRow *row, Phase phase, const MatrixTimeline *timeline, uint
     return is_good;
 }
 
-static void
-every_fault_in_every_phase(void **state)
+TEST(every_fault_in_every_phase)
 {
     static const uint64_t seeds[] = {1, 2, 3};
     unsigned n_bad = 0;
     MatrixTimeline timelines[G_N_ELEMENTS(seeds)];
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(seeds); i++)
         timelines[i] = undisturbed(seeds[i]);
     printf("# %-36s", "");
@@ -301,12 +295,4 @@ every_fault_in_every_phase(void **state)
     for (unsigned i = 0; i < G_N_ELEMENTS(seeds); i++)
         g_free(timelines[i].node);
     assert_int_equal(n_bad, 0);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_fault_in_every_phase)};
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

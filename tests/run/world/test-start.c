@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <glib/gstdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "continue.h"
+#include "tests/lib/test.h"
 #include "tests/soak/invariants.h"
 
 /* A cluster that runs: what kubectl prints of it at an instant is the start of a second one. What
@@ -51,10 +46,12 @@ static const char end[] = SCALE_DOWN("web") SCALE_DOWN("late") DELETE("Pod", "on
         DELETE("StatefulSet", "late") REMOVE("d-web-0") REMOVE("d-web-1") REMOVE("d-web-2")
             REMOVE("d-late-0") REMOVE("d-late-1") REMOVE("raw") REMOVE("shared");
 
-static const struct {
+typedef struct {
     const char *name, *lines;
     gboolean is_end; /* everything is deleted */
-} cases[] = {
+} StartCase;
+
+static const StartCase cases[] = {
     {"nothing",  "",             FALSE        },
     {"restart",  restart,        FALSE        },
     {"reboot",   FAULT("reboot", "1m"),         FALSE},
@@ -188,7 +185,7 @@ start_go_on(unsigned which, const char *file, const Scenario *scenario, double a
 static void
 it_ends_well(void **state)
 {
-    unsigned which = *(const unsigned *)*state, n = 0;
+    unsigned which = (unsigned)((const StartCase *)*state - cases), n = 0;
     g_autofree char *file = start_write_file(cases[which].lines);
     g_autoptr(Scenario) scenario = load_scenario(file);
 
@@ -198,6 +195,7 @@ it_ends_well(void **state)
     g_unlink(file);
     assert_int_equal(n, 0);
 }
+TEST_ROWS(cases, it_ends_well);
 
 /* ---- A node that is silent ---- */
 
@@ -223,15 +221,13 @@ eviction_of_web_1(Run *run)
 }
 
 /* KVM-97: no fault goes on, and yet its kubelet stays away; its pods go in time. */
-static void
-a_lost_node_stays_lost(void **state)
+TEST(a_lost_node_stays_lost)
 {
     g_autofree char *file =
         start_write_file("  faults: [{at: 60s, nodeOfPod: web-1, do: stop-kubelet}]\n");
     g_autoptr(Scenario) scenario = load_scenario(file);
     const SimTime instant = 200 * SIM_SECOND;
 
-    (void)state;
     assert_non_null(scenario);
     g_autofree const char **nodes = g_new0(const char *, scenario->n_actions + 1);
     const RunOptions options = {.seed = 1};
@@ -265,15 +261,13 @@ make_pending(json_t *pod)
 }
 
 /* KVM-93: its volumes are mounted, so nothing is staged again. */
-static void
-a_pod_with_a_sandbox_has_its_volumes(void **state)
+TEST(a_pod_with_a_sandbox_has_its_volumes)
 {
     g_autofree char *file = start_write_file("");
     g_autoptr(Scenario) scenario = load_scenario(file);
     const RunOptions options = {.seed = 1};
     StartCalls calls;
 
-    (void)state;
     assert_non_null(scenario);
     g_autofree const char **nodes = g_new0(const char *, scenario->n_actions + 1);
     g_autoptr(Run) run = run_new(scenario, &options, NULL);
@@ -326,10 +320,8 @@ remove_annotation(json_t *object)
 
 /* ADC-9: flags count more than what a Node says of its kubelet. The pods that begin later wait for
  * their volumes for good if the kubelets attach, as they no longer can. */
-static void
-components_have_flags_of_kubelets(void **state)
+TEST(components_have_flags_of_kubelets)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(kubelets); i++) {
         g_autofree char *lines =
             kubelets[i].own == NULL ? g_strdup("") : g_strdup_printf(OWN, kubelets[i].own);
@@ -354,23 +346,4 @@ components_have_flags_of_kubelets(void **state)
         assert_int_equal(calls.n[CSI_CONTROLLER_PUBLISH_VOLUME] > 0, kubelets[i].by_controller);
         g_unlink(file);
     }
-}
-
-int
-main(void)
-{
-    static unsigned numbers[G_N_ELEMENTS(cases)];
-    struct CMUnitTest tests[G_N_ELEMENTS(cases) + 3];
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
-        numbers[i] = i;
-        tests[i] = (struct CMUnitTest){
-            .name = cases[i].name, .test_func = it_ends_well, .initial_state = &numbers[i]};
-    }
-    tests[G_N_ELEMENTS(cases)] = (struct CMUnitTest)cmocka_unit_test(a_lost_node_stays_lost);
-    tests[G_N_ELEMENTS(cases) + 1] =
-        (struct CMUnitTest)cmocka_unit_test(a_pod_with_a_sandbox_has_its_volumes);
-    tests[G_N_ELEMENTS(cases) + 2] =
-        (struct CMUnitTest)cmocka_unit_test(components_have_flags_of_kubelets);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "models/metrics/metrics.h"
 #include "run/world/metric-history.h"
 #include "run/world/run.h"
 #include "sim/random.h"
+#include "tests/lib/test.h"
 
 /* Compares the metrics of objects with a walk over all objects, and the history with the values at
  * each scrape. */
@@ -191,8 +187,7 @@ check_health(SimMetrics *metrics)
 /* Objects are created and deleted, change their class, grow, are shared by pods, exist before;
  * nodes die, leave and join; components crash. The times differ from those of scrapes, so some
  * changes fall between two counts, others together before one. */
-static void
-counts_are_those_of_a_walk(void **state)
+TEST(counts_are_those_of_a_walk)
 {
     static const char *const one_goes[] = {"spec.workload[2].delete.name=web-1", NULL};
     static const struct {
@@ -219,7 +214,6 @@ counts_are_those_of_a_walk(void **state)
     };
     unsigned n_counts = 0;
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autoptr(Scenario) scenario = telemetry_load(cases[i].name, cases[i].set);
         g_autoptr(Run) run = run_new(scenario, &(RunOptions){.seed = 1, .measured = TRUE}, NULL);
@@ -344,12 +338,10 @@ change_some(SimMetrics *metrics, SimStream stream, unsigned scrape)
 
 /* MET-161. Scrapes at every interval, which doubles when there are sixty: scrapes at its odd
  * multiples are removed. */
-static void
-history_is_what_each_scrape_found(void **state)
+TEST(history_is_what_each_scrape_found)
 {
     static const unsigned n_scrapes[] = {0, 1, 5, 59, 60, 61, 90, 200};
 
-    (void)state;
     for (unsigned turn = 0; turn < G_N_ELEMENTS(n_scrapes); turn++) {
         g_autoptr(SimMetrics) metrics = sim_metrics_new(NULL);
         g_autoptr(MetricHistory) history = metric_history_new(metrics, NULL);
@@ -382,15 +374,4 @@ history_is_what_each_scrape_found(void **state)
         g_autofree char *want = plain_text(metrics, records);
         assert_string_equal(text->str, want);
     }
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_are_those_of_a_walk),
-        cmocka_unit_test(history_is_what_each_scrape_found),
-    };
-
-    return cmocka_run_group_tests_name("telemetry", tests, NULL, NULL);
 }

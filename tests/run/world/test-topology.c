@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <glib/gstdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "run/world/run.h"
+#include "tests/lib/test.h"
 
 /* The topology of drivers with several keys: how a scenario or a dump gives it, which messages
  * wrong ones get, and where volumes can be used. */
@@ -99,10 +95,8 @@ topology_text(const ScenarioDriver *driver)
     return g_string_free(text, FALSE);
 }
 
-static void
-scenarios_give_keys(void **state)
+TEST(scenarios_give_keys)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(read_cases); i++) {
         const char *expected = read_cases[i].expected;
         g_autofree char *text = g_strdup_printf(
@@ -134,10 +128,8 @@ static const struct {
     {"labels: {rack: r}",   ", profile: topolvm",                      FALSE},
 };
 
-static void
-nodes_without_a_place_are_told(void **state)
+TEST(nodes_without_a_place_are_told)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(place_cases); i++) {
         g_autofree char *text = g_strdup_printf(
             HEAD "  nodes: [{name: a, zones: [a], labels: {zone: a}}, {name: b, %s}]\n"
@@ -153,12 +145,10 @@ nodes_without_a_place_are_told(void **state)
 }
 
 /* A CSIDriver with storageCapacity needs a provisioner that publishes it. */
-static void
-room_that_nobody_publishes_is_told(void **state)
+TEST(room_that_nobody_publishes_is_told)
 {
     static const char *const flags[] = {"false", "true"};
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(flags); i++) {
         g_autofree char *text = g_strdup_printf(
             HEAD "  nodes: [{name: a}]\n"
@@ -293,10 +283,8 @@ check_reach(unsigned number, const char *mode)
             fail_msg("%s, %s: move %u", driver, mode, i + 1);
 }
 
-static void
-volumes_reach_their_own_segments(void **state)
+TEST(volumes_reach_their_own_segments)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(reach_cases); i++) {
         check_reach(i, "WaitForFirstConsumer");
         check_reach(i, "Immediate");
@@ -304,8 +292,7 @@ volumes_reach_their_own_segments(void **state)
 }
 
 /* Two nodes with room for one volume each, and three pods: the scheduler knows the room. */
-static void
-local_volumes_fill_their_nodes(void **state)
+TEST(local_volumes_fill_their_nodes)
 {
     static const char *const drivers[][2] = {
         {"topolvm",             "topology.topolvm.io/node: %s"                            },
@@ -314,7 +301,6 @@ local_volumes_fill_their_nodes(void **state)
         {"openebs-zfs-localpv", "openebs.io/nodeid: %s, kubernetes.io/os: linux, other: x"},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(drivers); i++) {
         g_auto(GStrv) place = g_strsplit(drivers[i][1], "%s", 2);
         g_autofree char *driver = g_strdup_printf(
@@ -348,12 +334,10 @@ local_volumes_fill_their_nodes(void **state)
 }
 
 /* Nodes without zones and a driver without anything: a first scenario. */
-static void
-volumes_need_no_zones(void **state)
+TEST(volumes_need_no_zones)
 {
     static const char *const modes[] = {"Immediate", "WaitForFirstConsumer"};
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(modes); i++) {
         g_autofree char *text = g_strdup_printf(reach_text, "attachRequired: true", modes[i]);
         g_auto(GStrv) parts = g_strsplit(text, "zones: [a, b], ", -1);
@@ -455,10 +439,8 @@ topology_add_node(const Run *run, const char *name, GString *text)
     g_string_append_printf(text, " (%d %s)", entry->allocatable_count, keys);
 }
 
-static void
-csi_nodes_give_keys_and_limits(void **state)
+TEST(csi_nodes_give_keys_and_limits)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(dump_cases); i++) {
         g_autofree char *text =
             g_strdup_printf(HEAD "  drivers: [{name: d%s}]\n---\n%s", dump_cases[i].driver, dump);
@@ -480,8 +462,7 @@ csi_nodes_give_keys_and_limits(void **state)
 }
 
 /* A node that joins later gets keys as the others have them. */
-static void
-new_nodes_get_the_same_keys(void **state)
+TEST(new_nodes_get_the_same_keys)
 {
     static const char workload[] =
         "  workload:\n"
@@ -497,7 +478,6 @@ new_nodes_get_the_same_keys(void **state)
         {", topology: {x/rack: metadata.name}", "n4 3 x/rack=n4 (3 x/rack)"},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_autofree char *text = g_strconcat(HEAD "  drivers: [{name: d", rows[i][0], "}]\n",
                                             workload, "---\n", dump, NULL);
@@ -511,8 +491,7 @@ new_nodes_get_the_same_keys(void **state)
 }
 
 /* Nothing is written about a CSINode and a Node that a dump has: the drivers are registered. */
-static void
-registration_leaves_a_dump_alone(void **state)
+TEST(registration_leaves_a_dump_alone)
 {
     g_autofree char *text = g_strconcat(HEAD "  drivers: [{name: d}]\n---\n", dump, NULL);
     g_autoptr(Scenario) scenario = load_well(text);
@@ -521,7 +500,6 @@ registration_leaves_a_dump_alone(void **state)
     const char *const nodes[] = {"n1", "n2", "n3"};
     uint64_t versions[3];
 
-    (void)state;
     for (unsigned k = 0; k < 2; k++) {
         for (unsigned i = 0; i < 3; i++) {
             const Object *object =
@@ -533,22 +511,4 @@ registration_leaves_a_dump_alone(void **state)
         }
         assert_int_equal(run_advance(run, SIM_MINUTE), RUN_DONE);
     }
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scenarios_give_keys),
-        cmocka_unit_test(nodes_without_a_place_are_told),
-        cmocka_unit_test(room_that_nobody_publishes_is_told),
-        cmocka_unit_test(volumes_reach_their_own_segments),
-        cmocka_unit_test(local_volumes_fill_their_nodes),
-        cmocka_unit_test(volumes_need_no_zones),
-        cmocka_unit_test(csi_nodes_give_keys_and_limits),
-        cmocka_unit_test(new_nodes_get_the_same_keys),
-        cmocka_unit_test(registration_leaves_a_dump_alone),
-    };
-
-    return cmocka_run_group_tests_name("topology", tests, NULL, NULL);
 }

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include <glib/gstdio.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-#include <glib/gstdio.h>
-
 #include "models/api/workload.h"
 #include "models/csi/modelled/modelled-test.h"
 #include "run/world/run.h"
+#include "tests/lib/test.h"
 
 /* A cluster with migration on is upgraded node by node, in a random order, while pods with disks of
  * an in-tree plugin come and go: each disk stays attached once. One scenario for each seed. After

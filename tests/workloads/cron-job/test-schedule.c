@@ -2,14 +2,10 @@
 #include "models/api/field.h"
 #include "models/workloads/cron-job/cron-job.h"
 #include "models/workloads/cron-job/due.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-/* cmocka wants the first three. */
-#include <cmocka.h>
 
 /* CRJ-20, CRJ-4, CRJ-10, CRJ-11: the times of CronJobs. */
 
@@ -87,10 +83,8 @@ static const NextCase next_cases[] = {
     {"0 12 4 10 *",                "Australia/Lord_Howe", "2026-03-01T12:00:00Z",   "2027-10-04T01:00:00Z"},
 };
 
-static void
-the_next_time(void **state)
+TEST(the_next_time)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(next_cases); i++) {
         const NextCase *c = &next_cases[i];
         CronSchedule schedule;
@@ -127,10 +121,8 @@ static const struct {
     {"TZ=Mars/Base * * * * *", "provided bad location Mars/Base: unknown time zone Mars/Base"},
 };
 
-static void
-faulty_schedules(void **state)
+TEST(faulty_schedules)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(faults); i++) {
         CronSchedule schedule;
         g_autoptr(GError) error = NULL;
@@ -173,10 +165,8 @@ static const struct {
     {"Asia/Tokyo",         "JST-9"                         },
 };
 
-static void
-time_zones(void **state)
+TEST(time_zones)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(names); i++) {
         print_message("%s\n", names[i].name);
         assert_int_equal(time_zone_find(names[i].name) != NULL, names[i].is_known);
@@ -221,14 +211,12 @@ static const DueCase due_cases[] = {
 };
 /* clang-format on */
 
-static void
-what_is_due(void **state)
+TEST(what_is_due)
 {
     g_autoptr(Objects) objects = objects_new(1);
     Object *object = object_new(objects_key(objects, KIND_CRON_JOB, "default", "work"));
     CronJob *cron = CRON_JOB(object);
 
-    (void)state;
     cron->meta.created_at = at("2026-03-01T12:00:10Z");
     for (unsigned i = 0; i < G_N_ELEMENTS(due_cases); i++) {
         const DueCase *c = &due_cases[i];
@@ -248,17 +236,4 @@ what_is_due(void **state)
     g_autofree char *name = cron_job_job_name(cron, calendar(START), at("2026-03-01T12:10:00Z"));
     assert_string_equal(name, "work-29539450");
     object_unref(object);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_next_time),
-        cmocka_unit_test(faulty_schedules),
-        cmocka_unit_test(time_zones),
-        cmocka_unit_test(what_is_due),
-    };
-
-    return cmocka_run_group_tests_name("CronJobs", tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/workloads/daemon-set/nodes.h"
+#include "tests/lib/test.h"
 #include "tests/workloads/daemon-set/daemon-world.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-/* cmocka wants the first three. */
-#include <cmocka.h>
 
 /* Which nodes a DaemonSet puts its pods on, and when it makes and deletes them. */
 
@@ -24,13 +20,11 @@ count_word(const char *log, const char *word)
 }
 
 /* DS-1, DS-3, VF-47, WL-7, WL-78: a pod for each node, which fits no other node. */
-static void
-one_pod_per_node(void **state)
+TEST(one_pod_per_node)
 {
     StorageWorld world;
     gboolean has[3] = {FALSE};
 
-    (void)state;
     daemon_begin(&world, 3);
     storage_world_create(&world, daemon_new(&world));
     world_go_on(&world, SIM_SECOND);
@@ -88,10 +82,8 @@ static const DaemonSetTaintCase taint_cases[] = {
 
 /* Each taint is tried on a node from the beginning, which gets a pod or none, and on a node with a
  * pod, which stays or goes. */
-static void
-taints(void **state)
+TEST(taints)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(taint_cases); i++) {
         const DaemonSetTaintCase *row = &taint_cases[i];
         StorageWorld world;
@@ -126,12 +118,10 @@ taints(void **state)
 
 /* A node that joins gets a pod; a pod that waits for a node that has left is deleted at the next
  * sync. */
-static void
-nodes_join_and_leave(void **state)
+TEST(nodes_join_and_leave)
 {
     StorageWorld world;
 
-    (void)state;
     daemon_begin(&world, 1);
     storage_world_create(&world, daemon_new(&world));
     world_go_on(&world, SIM_SECOND);
@@ -151,12 +141,10 @@ nodes_join_and_leave(void **state)
 }
 
 /* Unlike a ReplicaSet (WL-76) it waits until a deleted pod is gone. */
-static void
-waits_until_a_pod_is_gone(void **state)
+TEST(waits_until_a_pod_is_gone)
 {
     StorageWorld world;
 
-    (void)state;
     daemon_begin(&world, 1);
     storage_world_create(&world, daemon_new(&world));
     world_go_on(&world, SIM_SECOND);
@@ -172,13 +160,11 @@ waits_until_a_pod_is_gone(void **state)
 
 /* DS-8: the first failed pod of a node is deleted at once, later ones 1 s, 2 s, ... after the one
  * before. */
-static void
-failed_pods_back_off(void **state)
+TEST(failed_pods_back_off)
 {
     static const SimTime delays[] = {0, SIM_SECOND, 2 * SIM_SECOND, 4 * SIM_SECOND};
     StorageWorld world;
 
-    (void)state;
     daemon_begin(&world, 1);
     storage_world_create(&world, daemon_new(&world));
     world_go_on(&world, 100 * SIM_MS);
@@ -200,13 +186,11 @@ failed_pods_back_off(void **state)
 
 /* DS-10, WL-5: 250 of 300 pods in the first sync; if the third creation is refused its batch is the
  * last one. */
-static void
-batches(void **state)
+TEST(batches)
 {
     StorageWorld world;
     PodsRefusal refusal = {.kind = KIND_POD, .from = 2, .n = 1};
 
-    (void)state;
     daemon_begin(&world, 300);
     storage_world_create(&world, daemon_new(&world));
     storage_world_log(&world);
@@ -258,12 +242,10 @@ create_orphan(StorageWorld *world, const char *name, const char *app, unsigned n
     storage_world_create(world, pod);
 }
 
-static void
-adopts_and_lets_go(void **state)
+TEST(adopts_and_lets_go)
 {
     StorageWorld world;
 
-    (void)state;
     daemon_begin(&world, 2);
     create_orphan(&world, "mine", "agent", 0);
     create_orphan(&world, "other", "web", 1);
@@ -291,8 +273,7 @@ adopts_and_lets_go(void **state)
 /* ---- Tolerations (DS-2) ---- */
 
 /* The template's tolerations come first, those of every daemon pod behind them. */
-static void
-tolerations_are_added(void **state)
+TEST(tolerations_are_added)
 {
     static const struct {
         const char *key;
@@ -320,7 +301,6 @@ tolerations_are_added(void **state)
     };
     StorageWorld world;
 
-    (void)state;
     storage_world_init(&world, NULL);
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         DaemonSet *set = daemon_new(&world);
@@ -365,13 +345,11 @@ time_until_replaced(StorageWorld *world)
 }
 
 /* DS-8: the back-off grows to 15 minutes; a new generation and a quiet time reset it. */
-static void
-backs_off_up_to_15_minutes(void **state)
+TEST(backs_off_up_to_15_minutes)
 {
     static const int seconds[] = {0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900};
     StorageWorld world;
 
-    (void)state;
     daemon_begin(&world, 1);
     storage_world_create(&world, daemon_new(&world));
     world_go_on(&world, SIM_SECOND);
@@ -396,8 +374,7 @@ edit_finalizer(Object *object, const void *finalizer)
 
 /* DS-6: a deleted pod that a finalizer holds keeps its node's place only as long as it is not over.
  * */
-static void
-what_is_over_and_goes_holds_no_place(void **state)
+TEST(what_is_over_and_goes_holds_no_place)
 {
     static const struct {
         PodPhase phase;
@@ -409,7 +386,6 @@ what_is_over_and_goes_holds_no_place(void **state)
         {POD_FAILED,    1},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         StorageWorld world;
         daemon_begin(&world, 1);
@@ -445,12 +421,10 @@ edit_selector(Object *object, const void *labels)
 }
 
 /* DS-10: of 300 pods that have to leave their nodes 250 are deleted in the first sync. */
-static void
-deletes_250_at_a_time(void **state)
+TEST(deletes_250_at_a_time)
 {
     StorageWorld world;
 
-    (void)state;
     daemon_begin(&world, 300);
     DaemonSet *set = daemon_new(&world);
     set->on_delete = TRUE; /* else an update would delete the others */
@@ -473,10 +447,8 @@ deletes_250_at_a_time(void **state)
 }
 
 /* With latencies: no node ever has two pods, and in the end each has one. */
-static void
-daemon_set_many_seeds(void **state)
+TEST(daemon_set_many_seeds)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         StorageWorld world;
         storage_world_init(&world, &(StorageWorldOptions){.seed = seed, .slow = TRUE});
@@ -498,25 +470,4 @@ daemon_set_many_seeds(void **state)
         assert_int_equal(count_word(storage_world_log(&world), "POST pod/"), 9);
         storage_world_clear(&world);
     }
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_pod_per_node),
-        cmocka_unit_test(taints),
-        cmocka_unit_test(nodes_join_and_leave),
-        cmocka_unit_test(waits_until_a_pod_is_gone),
-        cmocka_unit_test(failed_pods_back_off),
-        cmocka_unit_test(batches),
-        cmocka_unit_test(adopts_and_lets_go),
-        cmocka_unit_test(tolerations_are_added),
-        cmocka_unit_test(backs_off_up_to_15_minutes),
-        cmocka_unit_test(what_is_over_and_goes_holds_no_place),
-        cmocka_unit_test(deletes_250_at_a_time),
-        cmocka_unit_test(daemon_set_many_seeds),
-    };
-
-    return cmocka_run_group_tests_name("daemon-set", tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "tests/lib/test.h"
 #include "tests/workloads/daemon-set/daemon-world.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-/* cmocka wants the first three. */
-#include <cmocka.h>
 
 /* Changes of a DaemonSet's template: updates, and the history of revisions. */
 
@@ -26,10 +21,8 @@ static const UpdateCase update_cases[] = {
     {"only what others delete", {1, FALSE, TRUE},  TRUE,  0},
 };
 
-static void
-updates(void **state)
+TEST(updates)
 {
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(update_cases); i++) {
         const UpdateCase *row = &update_cases[i];
         StorageWorld world;
@@ -65,8 +58,7 @@ updates(void **state)
 
 /* DS-21: at most so many nodes have an old and a new pod at the same time. No node is ever without
  * an available pod; its old pod goes once the new one is available. */
-static void
-surges(void **state)
+TEST(surges)
 {
     static const struct {
         IntOrPercent max;
@@ -78,7 +70,6 @@ surges(void **state)
         {{100, TRUE, TRUE}, 5},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         StorageWorld world;
         unsigned most = 0, rounds = 0;
@@ -110,12 +101,10 @@ surges(void **state)
 }
 
 /* DS-5: an old pod that is not ready keeps nothing up: it goes before the new one is available. */
-static void
-a_surge_spares_no_unready_pod(void **state)
+TEST(a_surge_spares_no_unready_pod)
 {
     StorageWorld world;
 
-    (void)state;
     daemon_begin(&world, 1);
     DaemonSet *set = daemon_new(&world);
     set->max_surge = (IntOrPercent){1, FALSE, TRUE};
@@ -153,8 +142,7 @@ revisions(StorageWorld *world)
     return storage_world_intern(world, text->str);
 }
 
-static void
-history_is_kept_and_cut(void **state)
+TEST(history_is_kept_and_cut)
 {
     static const struct {
         const char *image, *revisions; /* the existing revisions afterwards */
@@ -169,7 +157,6 @@ history_is_kept_and_cut(void **state)
     };
     StorageWorld world;
 
-    (void)state;
     daemon_begin(&world, 1);
     DaemonSet *set = daemon_new(&world);
     set->revision_history_limit = 2;
@@ -206,12 +193,10 @@ history_is_kept_and_cut(void **state)
 
 /* DS-40, DS-42: a ready pod is available minReadySeconds later, and only then the update goes on to
  * the next node. */
-static void
-available_after_min_ready_seconds(void **state)
+TEST(available_after_min_ready_seconds)
 {
     StorageWorld world;
 
-    (void)state;
     daemon_begin(&world, 2);
     DaemonSet *set = daemon_new(&world);
     set->min_ready_s = 10;
@@ -238,18 +223,4 @@ available_after_min_ready_seconds(void **state)
     world_go_on(&world, SIM_SECOND);
     assert_int_equal(daemon_count_image(&world, "b"), 2);
     storage_world_clear(&world);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(updates),
-        cmocka_unit_test(surges),
-        cmocka_unit_test(a_surge_spares_no_unready_pod),
-        cmocka_unit_test(history_is_kept_and_cut),
-        cmocka_unit_test(available_after_min_ready_seconds),
-    };
-
-    return cmocka_run_group_tests_name("daemon-set updates", tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/workloads/deployment/deployment.h"
 #include "models/workloads/replica-set/replica-set.h"
+#include "tests/lib/test.h"
 #include "tests/workloads/pods-world.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-/* cmocka wants the first three. */
-#include <cmocka.h>
 
 /* The controllers of Deployments and ReplicaSets and a deployment "web". */
 
@@ -88,12 +84,10 @@ count_with_image(const StorageWorld *world, const char *image)
 
 /* Recorded (16a): POST of the set, the deployment's status with its revision, and its status again
  * with the counts of its sets. */
-static void
-makes_a_set(void **state)
+TEST(makes_a_set)
 {
     StorageWorld world;
 
-    (void)state;
     deployment_begin(&world, 3, FALSE);
     assert_int_equal(world_count(&world, KIND_REPLICA_SET), 1);
     assert_int_equal(world_count(&world, KIND_POD), 3);
@@ -118,8 +112,7 @@ makes_a_set(void **state)
 }
 
 /* WL-70: the surge and the missing pods that 25 % and other values allow. */
-static void
-surge_and_unavailable(void **state)
+TEST(surge_and_unavailable)
 {
     static const struct {
         int32_t replicas;
@@ -135,7 +128,6 @@ surge_and_unavailable(void **state)
     };
     StorageWorld world;
 
-    (void)state;
     storage_world_init(&world, NULL);
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         Deployment *deployment = new_deployment(&world, rows[i].replicas);
@@ -152,8 +144,7 @@ surge_and_unavailable(void **state)
 
 /* WL-V4, WL-71: pods that are not being deleted never exceed replicas and surge, and never too few
  * are available. */
-static void
-rolls(void **state)
+TEST(rolls)
 {
     static const struct {
         int32_t replicas;
@@ -164,7 +155,6 @@ rolls(void **state)
         {10, 13, 8},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         StorageWorld world;
         deployment_begin(&world, rows[i].replicas, FALSE);
@@ -187,13 +177,11 @@ rolls(void **state)
 }
 
 /* Back to the earlier template: its set still exists, and becomes the newest revision. */
-static void
-rolls_back(void **state)
+TEST(rolls_back)
 {
     static const char *const images[] = {"b", "a"};
     StorageWorld world;
 
-    (void)state;
     deployment_begin(&world, 2, FALSE);
     for (unsigned i = 0; i < G_N_ELEMENTS(images); i++) {
         set_image(&world, images[i]);
@@ -211,12 +199,10 @@ rolls_back(void **state)
 }
 
 /* WL-73: no new pod as long as an old one runs, even if it is being deleted. */
-static void
-recreates(void **state)
+TEST(recreates)
 {
     StorageWorld world;
 
-    (void)state;
     deployment_begin(&world, 3, TRUE);
     set_image(&world, "b");
     world_go_on(&world, SIM_MINUTE);
@@ -234,12 +220,10 @@ recreates(void **state)
 
 /* WL-70, WL-V5: after 600 s without progress the condition says so, and the rollout goes on
  * waiting. */
-static void
-progress_deadline(void **state)
+TEST(progress_deadline)
 {
     StorageWorld world;
 
-    (void)state;
     deployment_begin(&world, 1, FALSE);
     set_image(&world, "b"); /* at 2 s; the new pod never starts */
     storage_world_run(&world, 600 * SIM_SECOND);
@@ -252,13 +236,11 @@ progress_deadline(void **state)
 }
 
 /* WL-74: 15 retries, then it gives up until the next event. */
-static void
-gives_up_after_15_retries(void **state)
+TEST(gives_up_after_15_retries)
 {
     StorageWorld world;
     PodsRefusal refusal = {.kind = KIND_REPLICA_SET, .n = G_MAXUINT};
 
-    (void)state;
     storage_world_init(&world, NULL);
     world_refuse(&world, &refusal);
     storage_world_start(&world);
@@ -280,14 +262,12 @@ edit_history(Object *object, const void *limit)
 }
 
 /* Old sets beyond revisionHistoryLimit are deleted once a rollout is complete. */
-static void
-prunes_old_sets(void **state)
+TEST(prunes_old_sets)
 {
     static const char *const images[] = {"b", "c", "d", "e"};
     const int32_t limit = 2;
     StorageWorld world;
 
-    (void)state;
     deployment_begin(&world, 1, FALSE);
     storage_world_patch(&world, world_key(&world, KIND_DEPLOYMENT, "web"), edit_history, &limit);
     for (unsigned i = 0; i < G_N_ELEMENTS(images); i++) {
@@ -323,13 +303,11 @@ edit_surge(Object *object, const void *surge)
 }
 
 /* Replicas and surge together are more than 32 bits hold: all new pods come at once. */
-static void
-surges_without_bounds(void **state)
+TEST(surges_without_bounds)
 {
     const IntOrPercent surge = {INT32_MAX, FALSE, TRUE};
     StorageWorld world;
 
-    (void)state;
     deployment_begin(&world, 2, FALSE);
     storage_world_patch(&world, world_key(&world, KIND_DEPLOYMENT, "web"), edit_surge, &surge);
     set_image(&world, "b");
@@ -341,8 +319,7 @@ surges_without_bounds(void **state)
 
 /* A change of the size in the middle of a rollout is shared by the sets in proportion to their
  * sizes, here of 10 (8 old, 5 new, at most 13). A paused one goes no further. */
-static void
-scales_in_proportion(void **state)
+TEST(scales_in_proportion)
 {
     static const struct {
         gboolean paused;
@@ -355,7 +332,6 @@ scales_in_proportion(void **state)
         {TRUE,  0,  0,  0 },
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         StorageWorld world;
         deployment_begin(&world, 10, FALSE);
@@ -373,13 +349,11 @@ scales_in_proportion(void **state)
     }
 }
 
-static void
-pauses(void **state)
+TEST(pauses)
 {
     const gboolean yes = TRUE, no = FALSE;
     StorageWorld world;
 
-    (void)state;
     deployment_begin(&world, 2, FALSE);
     storage_world_patch(&world, world_key(&world, KIND_DEPLOYMENT, "web"), edit_paused, &yes);
     world_go_on(&world, SIM_SECOND);
@@ -394,10 +368,8 @@ pauses(void **state)
 }
 
 /* With latencies. */
-static void
-deployment_many_seeds(void **state)
+TEST(deployment_many_seeds)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         StorageWorld world;
         storage_world_init(&world, &(StorageWorldOptions){.seed = seed, .slow = TRUE});
@@ -418,25 +390,4 @@ deployment_many_seeds(void **state)
                             "NewReplicaSetAvailable");
         storage_world_clear(&world);
     }
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(makes_a_set),
-        cmocka_unit_test(surge_and_unavailable),
-        cmocka_unit_test(rolls),
-        cmocka_unit_test(rolls_back),
-        cmocka_unit_test(recreates),
-        cmocka_unit_test(progress_deadline),
-        cmocka_unit_test(gives_up_after_15_retries),
-        cmocka_unit_test(prunes_old_sets),
-        cmocka_unit_test(surges_without_bounds),
-        cmocka_unit_test(scales_in_proportion),
-        cmocka_unit_test(pauses),
-        cmocka_unit_test(deployment_many_seeds),
-    };
-
-    return cmocka_run_group_tests_name("deployment", tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/workloads/disruption/disruption.h"
 #include "models/workloads/replica-set/replica-set.h"
+#include "tests/lib/test.h"
 #include "tests/workloads/pods-world.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-/* cmocka wants the first three. */
-#include <cmocka.h>
 
 /* A budget "web" for the pods of a ReplicaSet: its counts, and evictions by the API server. */
 
@@ -67,8 +63,7 @@ disruption_begin(
 }
 
 /* WL-114. */
-static void
-counts(void **state)
+TEST(counts)
 {
     static const struct {
         int32_t replicas, n_ready;
@@ -85,7 +80,6 @@ counts(void **state)
         {0,  0,  "0",   "-",   0,  0, 0,  0},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         StorageWorld world;
         disruption_begin(&world, rows[i].replicas, rows[i].n_ready, rows[i].min, rows[i].max);
@@ -114,13 +108,11 @@ evict(StorageWorld *world, const Pod *pod, const char **message)
 
 /* WL-V6: three pods, two have to stay: the first is evicted, the others are refused until its
  * successor is ready. */
-static void
-one_goes_at_a_time(void **state)
+TEST(one_goes_at_a_time)
 {
     StorageWorld world;
     const char *message;
 
-    (void)state;
     disruption_begin(&world, 3, 3, "2", "-");
     const Pod *first = world_nth_pod(&world, 0), *second = world_nth_pod(&world, 1);
     const ObjectKey *second_key = second->meta.key;
@@ -143,8 +135,7 @@ one_goes_at_a_time(void **state)
 }
 
 /* WL-113: its rows in turn. */
-static void
-evictions(void **state)
+TEST(evictions)
 {
     static const struct {
         const char *title;
@@ -165,7 +156,6 @@ evictions(void **state)
         {"two budgets are not understood", POD_RUNNING,   TRUE,  "0", 0, TRUE,  API_ERROR   },
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
         StorageWorld world;
         const char *message;
@@ -216,12 +206,10 @@ disruption_edit_disrupted(Object *object, const void *pair)
 }
 
 /* WL-114: a pod that stays although its eviction was granted counts as gone for 2 minutes. */
-static void
-granted_evictions_count_for_two_minutes(void **state)
+TEST(granted_evictions_count_for_two_minutes)
 {
     StorageWorld world;
 
-    (void)state;
     disruption_begin(&world, 3, 3, "2", "-"); /* 2 s */
     StringPair disrupted = {object_name(&world_nth_pod(&world, 0)->meta),
                             storage_world_intern(&world, "2026-01-01T00:00:02Z")};
@@ -237,17 +225,4 @@ granted_evictions_count_for_two_minutes(void **state)
     assert_int_equal(disruption_stored(&world)->disruptions_allowed, 1);
     assert_null(disruption_stored(&world)->disrupted);
     storage_world_clear(&world);
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts),
-        cmocka_unit_test(one_goes_at_a_time),
-        cmocka_unit_test(evictions),
-        cmocka_unit_test(granted_evictions_count_for_two_minutes),
-    };
-
-    return cmocka_run_group_tests_name("disruption", tests, NULL, NULL);
 }

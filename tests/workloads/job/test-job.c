@@ -2,14 +2,10 @@
 #include "models/cluster/kube-controller-manager.h"
 #include "models/workloads/job/private.h"
 #include "models/workloads/ttl-after-finished/ttl-after-finished.h"
+#include "tests/lib/test.h"
 #include "tests/workloads/pods-world.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-/* cmocka wants the first three. */
-#include <cmocka.h>
 
 /* The Job controller, the controller of finished Jobs, and a Job "work" (WL-80..89). The test plays
  * the kubelets. */
@@ -146,15 +142,14 @@ as_many_as_are_wanted(void **state)
     assert_int_equal(objects_n_keys(world.objects, KIND_POD), test->n_made);
     storage_world_clear(&world);
 }
+TEST_ROWS(count_cases, as_many_as_are_wanted);
 
 /* WL-82: 500 pods in a sync, the rest in the next one, a second later (WL-81). */
-static void
-bursts_of_500(void **state)
+TEST(bursts_of_500)
 {
     static const JobSpec spec = {.completions = 700, .parallelism = 700};
     StorageWorld world;
 
-    (void)state;
     job_begin(&world, &spec);
     assert_int_equal(count_active(&world, 0, NULL), 500);
     world_go_on(&world, SIM_SECOND);
@@ -171,14 +166,12 @@ edit_parallelism(Object *object, const void *parallelism)
 
 /* A change of the spec is handled at once. Surplus pods lose their finalizer too, else they could
  * not go. */
-static void
-less_parallelism_deletes(void **state)
+TEST(less_parallelism_deletes)
 {
     static const JobSpec spec = {.completions = 9, .parallelism = 4};
     static const int32_t two = 2;
     StorageWorld world;
 
-    (void)state;
     job_begin(&world, &spec);
     storage_world_patch(&world, world_key(&world, KIND_JOB, "work"), edit_parallelism, &two);
     world_go_on(&world, 100 * SIM_MS);
@@ -193,13 +186,11 @@ less_parallelism_deletes(void **state)
 /* ---- Batches (WL-81) ---- */
 
 /* A new Job is handled at once, changes of its pods a second later. */
-static void
-pods_are_looked_at_a_second_later(void **state)
+TEST(pods_are_looked_at_a_second_later)
 {
     static const JobSpec spec = {.completions = 2};
     StorageWorld world;
 
-    (void)state;
     storage_world_init(&world, NULL);
     storage_world_start(&world);
     create_job(&world, &spec);
@@ -219,14 +210,12 @@ pods_are_looked_at_a_second_later(void **state)
 
 /* 10 s, doubling to 10 min, from the last failure on; one failure more than the limit ends the Job.
  * */
-static void
-failures_back_off(void **state)
+TEST(failures_back_off)
 {
     static const int waits_s[] = {10, 20, 40, 80, 160, 320, 600, 600};
     static const JobSpec spec = {.backoff_limit = G_N_ELEMENTS(waits_s)};
     StorageWorld world;
 
-    (void)state;
     job_begin(&world, &spec);
     for (unsigned i = 0; i < G_N_ELEMENTS(waits_s); i++) {
         end_a_pod(&world, FALSE);
@@ -251,8 +240,7 @@ failures_back_off(void **state)
 }
 
 /* WL-80: 6 by default; with 0 the first failure ends the Job. */
-static void
-the_limit_of_failures(void **state)
+TEST(the_limit_of_failures)
 {
     static const struct {
         int32_t limit;
@@ -263,7 +251,6 @@ the_limit_of_failures(void **state)
         {2,  3},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         const JobSpec spec = {.backoff_limit = cases[i].limit};
         StorageWorld world;
@@ -279,13 +266,11 @@ the_limit_of_failures(void **state)
 }
 
 /* After a success the count of failures begins with one again. */
-static void
-a_success_forgives(void **state)
+TEST(a_success_forgives)
 {
     static const JobSpec spec = {.completions = 5};
     StorageWorld world;
 
-    (void)state;
     job_begin(&world, &spec);
     for (unsigned i = 0; i < 3; i++) {
         end_a_pod(&world, FALSE);
@@ -309,8 +294,7 @@ edit_restarts(Object *object, const void *restarts)
 }
 
 /* With OnFailure the restarts of running pods count; with Never there are none. */
-static void
-restarts_count_as_failures(void **state)
+TEST(restarts_count_as_failures)
 {
     static const struct {
         gboolean on_failure;
@@ -324,7 +308,6 @@ restarts_count_as_failures(void **state)
         {FALSE, 3,  9, FALSE},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         const JobSpec spec = {.backoff_limit = cases[i].limit, .on_failure = cases[i].on_failure};
         StorageWorld world;
@@ -344,13 +327,11 @@ restarts_count_as_failures(void **state)
 /* ---- Finalizers and counting (WL-84) ---- */
 
 /* The requests show the order: named in the status, finalizer removed, counted. */
-static void
-counted_once_and_for_all(void **state)
+TEST(counted_once_and_for_all)
 {
     static const JobSpec spec = {.completions = 2};
     StorageWorld world;
 
-    (void)state;
     job_begin(&world, &spec);
     const char *name = object_name(&world_nth_pod(&world, 0)->meta);
     assert_true(object_has_finalizer(&world_pod(&world, name)->meta, FINALIZER_JOB_TRACKING));
@@ -371,13 +352,11 @@ counted_once_and_for_all(void **state)
 }
 
 /* A pod that is over and deleted is held by its finalizer until it is counted. */
-static void
-what_is_deleted_is_counted_first(void **state)
+TEST(what_is_deleted_is_counted_first)
 {
     static const JobSpec spec = {.completions = 2};
     StorageWorld world;
 
-    (void)state;
     job_begin(&world, &spec);
     const char *name = object_name(&world_nth_pod(&world, 0)->meta);
     end_a_pod(&world, TRUE);
@@ -390,14 +369,12 @@ what_is_deleted_is_counted_first(void **state)
 }
 
 /* At most 500 names in a sync, the rest in a later one. Each pod is counted once. */
-static void
-counts_500_at_most(void **state)
+TEST(counts_500_at_most)
 {
     static const JobSpec spec = {.completions = 600, .parallelism = 600};
     StorageWorld world;
     int32_t most = 0;
 
-    (void)state;
     job_begin(&world, &spec);
     world_go_on(&world, SECONDS(3));
     for (unsigned i = 0; i < 600; i++)
@@ -413,13 +390,11 @@ counts_500_at_most(void **state)
 }
 
 /* Pods of a deleted Job lose the finalizer, so that they can be deleted. */
-static void
-a_gone_job_lets_go(void **state)
+TEST(a_gone_job_lets_go)
 {
     static const JobSpec spec = {.completions = 3, .parallelism = 3};
     StorageWorld world;
 
-    (void)state;
     job_begin(&world, &spec);
     storage_world_delete(&world, world_key(&world, KIND_JOB, "work"));
     world_go_on(&world, SECONDS(1));
@@ -429,12 +404,10 @@ a_gone_job_lets_go(void **state)
 }
 
 /* The controller dies between any two of its writes: in the end each pod is counted once. */
-static void
-a_crash_loses_no_count(void **state)
+TEST(a_crash_loses_no_count)
 {
     static const JobSpec spec = {.completions = 3, .parallelism = 3};
 
-    (void)state;
     for (SimTime at = 0; at < 60 * SIM_MS; at += 3 * SIM_MS) {
         const StorageWorldOptions options = {.seed = 5, .slow = TRUE};
         StorageWorld world;
@@ -459,15 +432,13 @@ a_crash_loses_no_count(void **state)
 /* ---- After errors (WL-85) ---- */
 
 /* 1 s, doubling to a minute. */
-static void
-errors_back_off(void **state)
+TEST(errors_back_off)
 {
     static const int waits_s[] = {1, 2, 4, 8, 16, 32, 60, 60};
     static const JobSpec spec = {0};
     StorageWorld world;
     PodsRefusal refusal = {.kind = KIND_POD, .n = G_N_ELEMENTS(waits_s)};
 
-    (void)state;
     storage_world_init(&world, NULL);
     world_refuse(&world, &refusal);
     storage_world_start(&world);
@@ -487,10 +458,8 @@ errors_back_off(void **state)
 
 /* ---- Deleted pods (WL-86) ---- */
 
-static void
-what_goes_is_replaced(void **state)
+TEST(what_goes_is_replaced)
 {
-    (void)state;
     for (gboolean when_failed = FALSE; when_failed <= TRUE; when_failed++) {
         const JobSpec spec = {.replace_when_failed = when_failed};
         StorageWorld world;
@@ -514,13 +483,11 @@ what_goes_is_replaced(void **state)
 
 /* ---- Time (WL-87, WL-88) ---- */
 
-static void
-out_of_time(void **state)
+TEST(out_of_time)
 {
     static const JobSpec spec = {.deadline_s = 100, .completions = 2, .parallelism = 2};
     StorageWorld world;
 
-    (void)state;
     job_begin(&world, &spec);
     world_play_nodes(&world);
     world_go_on(&world, SECONDS(99));
@@ -542,8 +509,7 @@ out_of_time(void **state)
     storage_world_clear(&world);
 }
 
-static void
-deleted_after_its_time(void **state)
+TEST(deleted_after_its_time)
 {
     static const struct {
         int32_t ttl_s;
@@ -556,7 +522,6 @@ deleted_after_its_time(void **state)
         {0,   TRUE,  0           },
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         const JobSpec spec = {.ttl_s = cases[i].ttl_s, .backoff_limit = -1};
         StorageWorld world;
@@ -585,15 +550,13 @@ edit_suspend(Object *object, const void *suspend)
 
 /* The pods of a suspended Job are deleted and do not count as failures. A resumed Job that is not
  * finished gets a new start time. */
-static void
-suspended_and_resumed(void **state)
+TEST(suspended_and_resumed)
 {
     static const JobSpec spec = {.completions = 2, .parallelism = 2, .deadline_s = 100};
     static const gboolean yes = TRUE, no = FALSE;
     StorageWorld world;
     ObjectKey *key;
 
-    (void)state;
     job_begin(&world, &spec);
     key = world_key(&world, KIND_JOB, "work");
     world_go_on(&world, SECONDS(50));
@@ -620,13 +583,11 @@ suspended_and_resumed(void **state)
 
 /* Names, label, annotation and hostname; pods of failed indexes are made again, the lowest first.
  * */
-static void
-indexes(void **state)
+TEST(indexes)
 {
     static const JobSpec spec = {.completions = 4, .parallelism = 2, .indexed = TRUE};
     StorageWorld world;
 
-    (void)state;
     job_begin(&world, &spec);
     const Pod *pod = world_nth_pod(&world, 1);
     assert_true(g_str_has_prefix(object_name(&pod->meta), "work-1-"));
@@ -658,14 +619,12 @@ edit_size(Object *object, const void *size)
 }
 
 /* An Indexed Job may shrink: what succeeded beyond its last index does not count, and is let go. */
-static void
-fewer_indexes(void **state)
+TEST(fewer_indexes)
 {
     static const JobSpec spec = {.completions = 3, .parallelism = 3, .indexed = TRUE};
     static const int32_t two = 2;
     StorageWorld world;
 
-    (void)state;
     job_begin(&world, &spec);
     storage_world_patch(&world, world_key(&world, KIND_JOB, "work"), edit_size, &two);
     world_set_phase(&world, object_name(&world_nth_pod(&world, 2)->meta), POD_SUCCEEDED, FALSE);
@@ -677,8 +636,7 @@ fewer_indexes(void **state)
     storage_world_clear(&world);
 }
 
-static void
-index_sets(void **state)
+TEST(index_sets)
 {
     static const struct {
         const char *text;
@@ -698,7 +656,6 @@ index_sets(void **state)
     };
     g_autoptr(Strings) strings = strings_new();
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         IndexSet set = {0};
         index_set_parse(&set, cases[i].text, cases[i].below);
@@ -716,12 +673,10 @@ index_sets(void **state)
 
 /* A Job with its own selector adopts matching pods that have the finalizer and no owner, and counts
  * them. */
-static void
-adopts(void **state)
+TEST(adopts)
 {
     StorageWorld world;
 
-    (void)state;
     storage_world_init(&world, NULL);
     storage_world_start(&world);
     Pod *orphan = storage_world_pod(&world, "orphan", NULL, NULL);
@@ -747,10 +702,8 @@ adopts(void **state)
 }
 
 /* WL-3 */
-static void
-flags_have_kubernetes_defaults(void **state)
+TEST(flags_have_kubernetes_defaults)
 {
-    (void)state;
     assert_string_equal(
         process_class_flag(&kube_controller_manager_process, "concurrent-job-syncs")->default_value,
         "5");
@@ -758,43 +711,4 @@ flags_have_kubernetes_defaults(void **state)
         process_class_flag(&kube_controller_manager_process, "concurrent-ttl-after-finished-syncs")
             ->default_value,
         "5");
-}
-
-int
-main(void)
-{
-    static const struct CMUnitTest others[] = {
-        cmocka_unit_test(bursts_of_500),
-        cmocka_unit_test(less_parallelism_deletes),
-        cmocka_unit_test(pods_are_looked_at_a_second_later),
-        cmocka_unit_test(failures_back_off),
-        cmocka_unit_test(the_limit_of_failures),
-        cmocka_unit_test(a_success_forgives),
-        cmocka_unit_test(restarts_count_as_failures),
-        cmocka_unit_test(counted_once_and_for_all),
-        cmocka_unit_test(what_is_deleted_is_counted_first),
-        cmocka_unit_test(counts_500_at_most),
-        cmocka_unit_test(a_gone_job_lets_go),
-        cmocka_unit_test(a_crash_loses_no_count),
-        cmocka_unit_test(errors_back_off),
-        cmocka_unit_test(what_goes_is_replaced),
-        cmocka_unit_test(out_of_time),
-        cmocka_unit_test(deleted_after_its_time),
-        cmocka_unit_test(suspended_and_resumed),
-        cmocka_unit_test(indexes),
-        cmocka_unit_test(fewer_indexes),
-        cmocka_unit_test(index_sets),
-        cmocka_unit_test(adopts),
-        cmocka_unit_test(flags_have_kubernetes_defaults),
-    };
-    struct CMUnitTest tests[G_N_ELEMENTS(count_cases) + G_N_ELEMENTS(others)];
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(count_cases); i++)
-        tests[n++] = (struct CMUnitTest){.name = count_cases[i].name,
-                                         .test_func = as_many_as_are_wanted,
-                                         .initial_state = (void *)&count_cases[i]};
-    for (unsigned i = 0; i < G_N_ELEMENTS(others); i++)
-        tests[n++] = others[i];
-    return _cmocka_run_group_tests("Job controller", tests, n, NULL, NULL);
 }

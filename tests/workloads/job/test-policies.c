@@ -2,15 +2,11 @@
 #include "models/api/field.h"
 #include "models/api/workloads/job-policy.h"
 #include "models/workloads/job/job.h"
+#include "tests/lib/test.h"
 #include "tests/workloads/pods-world.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-/* cmocka wants the first three. */
-#include <cmocka.h>
 
 /* The policies of a Job "work" about failures and successes of its pods: JOB-1..4. The test plays
  * the kubelets. */
@@ -274,11 +270,11 @@ story(void **state)
         assert_string_equal(the_job(&world)->failed_indexes, row->failed_indexes);
     storage_world_clear(&world);
 }
+TEST_ROWS(stories, story);
 
 /* JOB-1: each index has its own back-off of 10 s, 20 s, ..., and each pod tells how often its index
  * has failed before it. */
-static void
-indexes_back_off_one_by_one(void **state)
+TEST(indexes_back_off_one_by_one)
 {
     static const struct {
         const char *end;
@@ -293,7 +289,6 @@ indexes_back_off_one_by_one(void **state)
     g_autoptr(GString) faults = g_string_new(NULL);
     StorageWorld world;
 
-    (void)state;
     storage_world_init(&world, NULL);
     storage_world_start(&world);
     storage_world_create(
@@ -319,8 +314,7 @@ indexes_back_off_one_by_one(void **state)
 }
 
 /* JOB-4: a Job of another controller is left alone. */
-static void
-managed_elsewhere(void **state)
+TEST(managed_elsewhere)
 {
     static const struct {
         const char *spec;
@@ -330,7 +324,6 @@ managed_elsewhere(void **state)
         {"\"managedBy\": \"kubernetes.io/job-controller\"", 1},
     };
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autoptr(GString) faults = g_string_new(NULL);
         StorageWorld world;
@@ -416,12 +409,10 @@ static const struct {
                                     "domain-prefixed path (such as \"acme.io/foo\")"            },
 };
 
-static void
-broken_manifests(void **state)
+TEST(broken_manifests)
 {
     StorageWorld world;
 
-    (void)state;
     storage_world_init(&world, NULL);
     for (unsigned i = 0; i < G_N_ELEMENTS(broken); i++) {
         g_autoptr(GString) faults = g_string_new(NULL);
@@ -434,13 +425,11 @@ broken_manifests(void **state)
 }
 
 /* The printed Job is the given one and the server's additions. */
-static void
-policies_are_printed(void **state)
+TEST(policies_are_printed)
 {
     g_autoptr(GString) faults = g_string_new(NULL);
     StorageWorld world;
 
-    (void)state;
     storage_world_init(&world, NULL);
     Object *job = read_job(&world,
                            INDEXED(2) PER_INDEX(1) ", " RULES(ON_DISRUPTION("Ignore")) ", " SUCCESS(
@@ -472,10 +461,8 @@ policies_are_printed(void **state)
 
 /* WL-84: a pod whose finalizer was removed is not counted twice. Once it is gone another pod may
  * have its name, and counts, though no watch has told that the first one lost its finalizer. */
-static void
-a_name_counts_again(void **state)
+TEST(a_name_counts_again)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 10; seed++) {
         StorageWorld world;
         g_autoptr(GString) faults = g_string_new(NULL);
@@ -505,20 +492,4 @@ a_name_counts_again(void **state)
         assert_int_equal(the_job(&world)->succeeded, 1);
         storage_world_clear(&world);
     }
-}
-
-int
-main(void)
-{
-    static const struct CMUnitTest fixed[] = {
-        cmocka_unit_test(a_name_counts_again),  cmocka_unit_test(indexes_back_off_one_by_one),
-        cmocka_unit_test(managed_elsewhere),    cmocka_unit_test(broken_manifests),
-        cmocka_unit_test(policies_are_printed),
-    };
-    struct CMUnitTest tests[G_N_ELEMENTS(stories) + G_N_ELEMENTS(fixed)];
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(stories); i++)
-        tests[i] = (struct CMUnitTest){stories[i].title, story, NULL, NULL, (void *)&stories[i]};
-    memcpy(&tests[G_N_ELEMENTS(stories)], fixed, sizeof fixed);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,14 +2,10 @@
 #include "models/workloads/expectations.h"
 #include "models/workloads/pod-ranks.h"
 #include "models/workloads/replica-set/replica-set.h"
+#include "tests/lib/test.h"
 #include "tests/workloads/pods-world.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-/* cmocka wants the first three. */
-#include <cmocka.h>
 
 /* The ReplicaSet controller and a set "web"; and the same with a ReplicationController. */
 

@@ -5,14 +5,10 @@
 #include "models/workloads/stateful-set/private.h"
 #include "models/workloads/stateful-set/stateful-set-test.h"
 #include "models/workloads/stateful-set/stateful-set.h"
+#include "tests/lib/test.h"
 #include "tests/workloads/pods-world.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-/* cmocka wants the first three. */
-#include <cmocka.h>
 
 /* Changes of the template and the policies of a StatefulSet "web", and what they do to its pods and
  * claims. The garbage collector runs. */
@@ -133,12 +129,10 @@ images(const StorageWorld *world, unsigned n)
 
 /* WL-50, WL-V3: from the highest down, one at a time, each only when the one before runs again;
  * with both policies (WL-W3). */
-static void
-rolls_from_the_highest_down(void **state)
+TEST(rolls_from_the_highest_down)
 {
     static const char *const steps[] = {"aa*", "aab", "a*b", "abb", "*bb", "bbb", "bbb"};
 
-    (void)state;
     for (gboolean parallel = FALSE; parallel <= TRUE; parallel++) {
         StorageWorld world;
         storage_world_init(&world, NULL);
@@ -163,12 +157,10 @@ rolls_from_the_highest_down(void **state)
 
 /* WL-52, WL-V3: with partition 2 only ordinal 2; a pod below it that is made anew is of the earlier
  * template. */
-static void
-partition_keeps_the_lower_ones(void **state)
+TEST(partition_keeps_the_lower_ones)
 {
     StorageWorld world;
 
-    (void)state;
     storage_world_init(&world, NULL);
     StatefulSet *set = new_set(&world, 3);
     set->partition = 2;
@@ -186,12 +178,10 @@ partition_keeps_the_lower_ones(void **state)
     storage_world_clear(&world);
 }
 
-static void
-on_delete_waits_for_the_user(void **state)
+TEST(on_delete_waits_for_the_user)
 {
     StorageWorld world;
 
-    (void)state;
     storage_world_init(&world, NULL);
     StatefulSet *set = new_set(&world, 3);
     set->on_delete = TRUE;
@@ -207,12 +197,10 @@ on_delete_waits_for_the_user(void **state)
 
 /* WL-54: a pod of a broken template blocks; going back to the old one does not replace it, deleting
  * it does. */
-static void
-a_broken_update_blocks(void **state)
+TEST(a_broken_update_blocks)
 {
     StorageWorld world;
 
-    (void)state;
     storage_world_init(&world, NULL);
     rollout_begin(&world, new_set(&world, 3));
     set_image(&world, "b");
@@ -233,12 +221,10 @@ a_broken_update_blocks(void **state)
 
 /* WL-23: ten old revisions are kept by default; going back to an old template makes its revision
  * the newest. */
-static void
-history_is_trimmed(void **state)
+TEST(history_is_trimmed)
 {
     static const int32_t limits[] = {-1, 2, 0}; /* -1: the default */
 
-    (void)state;
     for (unsigned i = 0; i < G_N_ELEMENTS(limits); i++) {
         StorageWorld world;
         storage_world_init(&world, NULL);
@@ -272,13 +258,11 @@ edit_policy(Object *object, const void *arg)
     return TRUE;
 }
 
-static void
-most_of_the_spec_never_changes(void **state)
+TEST(most_of_the_spec_never_changes)
 {
     StorageWorld world;
     ApiResponse response;
 
-    (void)state;
     storage_world_init(&world, NULL);
     rollout_begin(&world, new_set(&world, 1));
     ApiRequest request = {.verb = API_PATCH,
@@ -342,6 +326,7 @@ claims_are_retained(void **state)
     assert_int_equal(world_count(&world, KIND_POD), 0);
     storage_world_clear(&world);
 }
+TEST_ROWS(retention_cases, claims_are_retained);
 
 static ApiCode
 refuse_a_claim(void *data, const ApiRequest *request, GString *message)
@@ -356,13 +341,11 @@ refuse_a_claim(void *data, const ApiRequest *request, GString *message)
 }
 
 /* The set is synced again until the pod owns its claim; before that it is not deleted. */
-static void
-a_refused_owner_is_written_later(void **state)
+TEST(a_refused_owner_is_written_later)
 {
     StorageWorld world;
     unsigned n_refusals = 6;
 
-    (void)state;
     storage_world_init(&world, NULL);
     StatefulSet *set = new_set(&world, 2);
     set->delete_when_scaled = TRUE;
@@ -386,12 +369,10 @@ edit_owner(Object *object, const void *owner)
     return TRUE;
 }
 
-static void
-stale_claims_are_waited_for(void **state)
+TEST(stale_claims_are_waited_for)
 {
     StorageWorld world;
 
-    (void)state;
     storage_world_init(&world, NULL);
     Object *older = &storage_world_pod(&world, "web-0", NULL, NULL)->meta;
     older->uid = (ObjectUid){1, 1};
@@ -408,12 +389,10 @@ stale_claims_are_waited_for(void **state)
 }
 
 /* WL-63. */
-static void
-others_claims_are_left_alone(void **state)
+TEST(others_claims_are_left_alone)
 {
     StorageWorld world;
 
-    (void)state;
     storage_world_init(&world, NULL);
     Object *owner = object_new(world_key(&world, KIND_STATEFUL_SET, "other"));
     const Object *stored_owner;
@@ -441,13 +420,11 @@ others_claims_are_left_alone(void **state)
 
 /* A pod of its name without an owner is adopted; a pod that no longer matches is released, and its
  * name stays taken. */
-static void
-adopts_and_releases(void **state)
+TEST(adopts_and_releases)
 {
     StorageWorld world;
     StringPair web, other;
 
-    (void)state;
     storage_world_init(&world, NULL);
     web = (StringPair){storage_world_intern(&world, "app"), storage_world_intern(&world, "web")};
     other = (StringPair){web.key, storage_world_intern(&world, "other")};
@@ -464,12 +441,10 @@ adopts_and_releases(void **state)
 }
 
 /* WL-68: a claim of an older set of the same name keeps its owners, whatever the policy. */
-static void
-claims_of_an_older_set_are_left_alone(void **state)
+TEST(claims_of_an_older_set_are_left_alone)
 {
     StorageWorld world;
 
-    (void)state;
     storage_world_init(&world, NULL);
     StatefulSet *set = new_set(&world, 1);
     Object *older = object_new(world_key(&world, KIND_STATEFUL_SET, "web"));
@@ -492,12 +467,10 @@ claims_of_an_older_set_are_left_alone(void **state)
 }
 
 /* WL-41, WL-67: a label that somebody removed is put back. */
-static void
-identity_is_repaired(void **state)
+TEST(identity_is_repaired)
 {
     StorageWorld world;
 
-    (void)state;
     storage_world_init(&world, NULL);
     rollout_begin(&world, new_set(&world, 1));
     StringPair wrong = {
@@ -516,10 +489,8 @@ identity_is_repaired(void **state)
 
 /* With latencies: a rollout ends with all pods of the new template, and never deletes two at once.
  * */
-static void
-rollout_many_seeds(void **state)
+TEST(rollout_many_seeds)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         StorageWorld world;
         storage_world_init(&world, &(StorageWorldOptions){.seed = seed, .slow = TRUE});
@@ -538,34 +509,4 @@ rollout_many_seeds(void **state)
         assert_string_equal(images(&world, 5), "bbbbb");
         storage_world_clear(&world);
     }
-}
-
-int
-main(void)
-{
-    const struct CMUnitTest plain[] = {
-        cmocka_unit_test(rolls_from_the_highest_down),
-        cmocka_unit_test(partition_keeps_the_lower_ones),
-        cmocka_unit_test(on_delete_waits_for_the_user),
-        cmocka_unit_test(a_broken_update_blocks),
-        cmocka_unit_test(history_is_trimmed),
-        cmocka_unit_test(most_of_the_spec_never_changes),
-        cmocka_unit_test(a_refused_owner_is_written_later),
-        cmocka_unit_test(stale_claims_are_waited_for),
-        cmocka_unit_test(others_claims_are_left_alone),
-        cmocka_unit_test(claims_of_an_older_set_are_left_alone),
-        cmocka_unit_test(adopts_and_releases),
-        cmocka_unit_test(identity_is_repaired),
-        cmocka_unit_test(rollout_many_seeds),
-    };
-    struct CMUnitTest tests[G_N_ELEMENTS(plain) + G_N_ELEMENTS(retention_cases)];
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(plain); i++)
-        tests[n++] = plain[i];
-    for (unsigned i = 0; i < G_N_ELEMENTS(retention_cases); i++)
-        tests[n++] = (struct CMUnitTest){.name = retention_cases[i].title,
-                                         .test_func = claims_are_retained,
-                                         .initial_state = (void *)&retention_cases[i]};
-    return _cmocka_run_group_tests("stateful-rollout", tests, n, NULL, NULL);
 }

@@ -4,13 +4,9 @@
 #include "models/workloads/stateful-set/stateful-set.h"
 #include "sim/sim-test.h"
 #include "tests/lib/storage-world.h"
+#include "tests/lib/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-/* cmocka wants the first three. */
-#include <cmocka.h>
 
 /* Rows of events of a set "web" with one claim template "data", and the requests that the
  * controller sends. Status writes play a pod's node. */
@@ -507,6 +503,7 @@ stateful_set_tell_story(void **state)
     }
     storage_world_clear(&world);
 }
+TEST_ROWS(stories, stateful_set_tell_story);
 
 /* ---- Event texts ---- */
 
@@ -521,12 +518,10 @@ assert_event(const StorageWorld *world, const char *reason, const char *message)
     fail_msg("no event %s: %s", reason, message);
 }
 
-static void
-event_texts(void **state)
+TEST(event_texts)
 {
     StorageWorld world;
 
-    (void)state;
     storage_world_init(&world, NULL);
     run_set(&world, new_set(&world, 2, FALSE));
     stateful_set_scale(&world, 1);
@@ -561,15 +556,13 @@ full_quota(StorageWorld *world)
 
 /* API-152, WL-43: a refusal by the quota makes two Events, for the claim and for its pod, and the
  * sync is tried again. */
-static void
-a_quota_keeps_claims_and_pods_from_being_made(void **state)
+TEST(a_quota_keeps_claims_and_pods_from_being_made)
 {
 #define REFUSED                                                                                    \
     "persistentvolumeclaims \"data-web-0\" is forbidden: exceeded quota: none, requested: "        \
     "persistentvolumeclaims=1, used: persistentvolumeclaims=0, limited: persistentvolumeclaims=0"
     StorageWorld world;
 
-    (void)state;
     storage_world_init(&world, NULL);
     full_quota(&world);
     storage_world_start(&world);
@@ -591,10 +584,8 @@ a_quota_keeps_claims_and_pods_from_being_made(void **state)
 
 /* ---- With latencies nothing is made or lost twice ---- */
 
-static void
-stateful_set_many_seeds(void **state)
+TEST(stateful_set_many_seeds)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         StorageWorld world;
         storage_world_init(&world, &(StorageWorldOptions){.seed = seed, .slow = TRUE});
@@ -652,13 +643,11 @@ count_conflicts(uint64_t seed)
 /* Recorded (07): 2 of the 10 updates that follow another one at once. The second update comes 1.3
  * to 5.3 ms after the first, 3.6 ms in the median. Both that and so few conflicts mean twice
  * TIM-10; with TIM-10 once there would be 4. */
-static void
-few_status_updates_conflict(void **state)
+TEST(few_status_updates_conflict)
 {
     const unsigned n_seeds = 200;
     unsigned n = 0, n_as_recorded = 0, most = 0;
 
-    (void)state;
     for (uint64_t seed = 1; seed <= n_seeds; seed++) {
         unsigned conflicts = count_conflicts(seed);
         n += conflicts;
@@ -669,21 +658,4 @@ few_status_updates_conflict(void **state)
                   n_as_recorded, most);
     assert_in_range(n, n_seeds, 5 * n_seeds / 2);
     assert_in_range(n_as_recorded, n_seeds / 5, n_seeds);
-}
-
-int
-main(void)
-{
-    struct CMUnitTest tests[G_N_ELEMENTS(stories) + 4];
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(stories); i++)
-        tests[n++] = (struct CMUnitTest){.name = stories[i].title,
-                                         .test_func = stateful_set_tell_story,
-                                         .initial_state = (void *)&stories[i]};
-    tests[n++] = (struct CMUnitTest)cmocka_unit_test(event_texts);
-    tests[n++] = (struct CMUnitTest)cmocka_unit_test(a_quota_keeps_claims_and_pods_from_being_made);
-    tests[n++] = (struct CMUnitTest)cmocka_unit_test(stateful_set_many_seeds);
-    tests[n++] = (struct CMUnitTest)cmocka_unit_test(few_status_updates_conflict);
-    return _cmocka_run_group_tests("stateful-set", tests, n, NULL, NULL);
 }

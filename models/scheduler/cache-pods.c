@@ -29,15 +29,21 @@ pod_nonzero_requests(const PodSpec *spec, int64_t *cpu_milli, int64_t *memory_by
 }
 
 static void
+count_request(int64_t *sum, int sign, int64_t request)
+{
+    (void)__builtin_add_overflow(*sum, sign * request, sum); /* wraps: node_info_left() */
+}
+
+static void
 count_requests(SchedulerCache *self, NodeInfo *node, const PodSpec *spec, int sign)
 {
     int64_t cpu, memory;
 
     pod_nonzero_requests(spec, &cpu, &memory);
-    node->requested_cpu_milli += sign * spec->cpu_milli;
-    node->requested_memory_bytes += sign * spec->memory_bytes;
-    node->nonzero_cpu_milli += sign * cpu;
-    node->nonzero_memory_bytes += sign * memory;
+    count_request(&node->requested_cpu_milli, sign, spec->cpu_milli);
+    count_request(&node->requested_memory_bytes, sign, spec->memory_bytes);
+    count_request(&node->nonzero_cpu_milli, sign, cpu);
+    count_request(&node->nonzero_memory_bytes, sign, memory);
     node->n_pods += sign;
     cache_forget_asks(self, node);
 }

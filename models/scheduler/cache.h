@@ -34,6 +34,17 @@ struct NodeInfo {
 
 #define NO_PLACE UINT32_MAX
 
+/* Returns: what is left of @allocatable. Sums of requests wrap around beyond 8 EiB, as int64 does
+ * in Go: pods that name their node add up to anything. The difference wraps back. */
+static inline int64_t
+node_info_left(int64_t allocatable, int64_t requested)
+{
+    int64_t left;
+
+    (void)__builtin_sub_overflow(allocatable, requested, &left);
+    return left;
+}
+
 /* The part of a pod that some plugins look at beside the node, and at nothing else: equal for most
  * pods. */
 typedef struct {

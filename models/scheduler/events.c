@@ -477,9 +477,10 @@ cluster_event_fits(const ClusterEvent *event, const Pod *pod, const NodeInfo *in
 
     return info->n_pods < has->pods &&
            (pod->spec->cpu_milli == 0 ||
-            pod->spec->cpu_milli <= has->cpu_milli - info->requested_cpu_milli) &&
+            pod->spec->cpu_milli <= node_info_left(has->cpu_milli, info->requested_cpu_milli)) &&
            (pod->spec->memory_bytes == 0 ||
-            pod->spec->memory_bytes <= has->memory_bytes - info->requested_memory_bytes) &&
+            pod->spec->memory_bytes <=
+                node_info_left(has->memory_bytes, info->requested_memory_bytes)) &&
            (pod->node_name == NULL || pod->node_name == node->meta.key->name) &&
            pod_wants_node(pod, node) && pod_untolerated_taint(pod, node) == NULL;
 }

@@ -94,9 +94,9 @@ scheduling_queue_backoff(const SchedulingQueue *self, uint32_t attempts)
 void
 queued_pod_failed(QueuedPod *self, gboolean rejected)
 {
-    if (rejected)
+    if (rejected && self->rejections < UINT16_MAX)
         self->rejections++;
-    self->errors = rejected ? 0 : self->errors + 1;
+    self->errors = rejected ? 0 : MIN(self->errors + 1, UINT16_MAX);
 }
 
 /* SCH-38. Returns: the start of the second in which @at lies, if waiting pods are popped; else @at

@@ -25,6 +25,7 @@ typedef struct {
     SimTime timestamp;   /* of entering the queue, or of the last failure (SCH-22) */
     SimTime admitted_at; /* when it first entered activeQ; TIME_UNSET: not yet (SCH-42) */
     uint32_t attempts;   /* pops so far (SCH-21) */
+    /* Both stay at UINT16_MAX. */
     uint16_t rejections; /* failed attempts that a plugin ended */
     uint16_t errors;     /* failed attempts since the last move; an error ends the count */
     uint32_t unschedulable_plugins; /* set of plugins that rejected it last time: 1 << PluginId */

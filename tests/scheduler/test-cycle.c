@@ -160,6 +160,52 @@ outcome(CycleWorld *self, const Pod *pod)
     return g_string_free(text, FALSE);
 }
 
+#define EIB (INT64_C(1) << 60)
+
+/* VF-50, VF-80: sizes up to the end of int64, and sums beyond it: pods that name their node. */
+TEST(sizes_beyond_8_eib)
+{
+    static const struct {
+        int node_eib, used_eib, n_used, pod_eib; /* 8: the largest that there is */
+        const char *reason;                      /* NULL: it fits */
+    } cases[] = {
+        {8, 0, 0, 8, NULL                 },
+        {7, 0, 0, 8, "Insufficient memory"},
+        {8, 7, 1, 1, "Insufficient memory"}, /* one byte short */
+        {8, 4, 1, 3, NULL                 },
+        {8, 5, 2, 1, "Insufficient memory"},
+        {1, 8, 2, 1, NULL                 }, /* 16 EiB have wrapped to nothing, as in Go */
+        {8, 5, 2, 0, NULL                 },
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        CycleWorld world;
+        Pod *used[2];
+
+        cycle_world_init(&world);
+        Node *node = new_node(&world, "n", "a");
+        node->allocatable.memory_bytes =
+            cases[i].node_eib == 8 ? INT64_MAX : cases[i].node_eib * EIB;
+        storage_world_import(&world.base, node);
+        cycle_world_start(&world);
+        for (int k = 0; k < cases[i].n_used; k++) {
+            used[k] = cycle_new_pod(&world, k == 0 ? "first" : "second", "");
+            used[k]->spec->memory_bytes =
+                cases[i].used_eib == 8 ? INT64_MAX : cases[i].used_eib * EIB;
+            scheduler_cache_add_pod(world.cache, used[k], "n", NULL);
+        }
+        Pod *pod = cycle_new_pod(&world, "p", "");
+        pod->spec->memory_bytes = cases[i].pod_eib == 8 ? INT64_MAX : cases[i].pod_eib * EIB;
+        g_autofree char *text = outcome(&world, pod);
+        if (cases[i].reason == NULL ? *text != '\0' : strstr(text, cases[i].reason) == NULL)
+            fail_msg("case %u: %s", i, text);
+        object_unref(&pod->meta);
+        for (int k = 0; k < cases[i].n_used; k++)
+            object_unref(&used[k]->meta);
+        cycle_world_clear(&world);
+    }
+}
+
 #define NO_VOLUMES                                                                                 \
     "0/1 nodes are available: 1 node(s) didn't find available persistent volumes to bind. "        \
     "preemption: 0/1 nodes are "                                                                   \

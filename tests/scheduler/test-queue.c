@@ -258,3 +258,20 @@ TEST(backoff_counts_rejections_or_errors)
         queue_world_clear(&world);
     }
 }
+
+/* A pod that has failed for months still waits the longest back-off. */
+TEST(counts_of_failures_do_not_wrap)
+{
+    for (unsigned rejected = 0; rejected <= 1; rejected++) {
+        QueueWorld world;
+        world_init_with(&world, &(QueueOptions){.initial_backoff = SIM_SECOND,
+                                                .max_backoff = 10 * SIM_SECOND,
+                                                .counts_causes = TRUE});
+        QueuedPod *entry = new_entry(&world, "p", 0, 0);
+        for (unsigned i = 0; i <= UINT16_MAX; i++)
+            queued_pod_failed(entry, rejected);
+        assert_true(scheduling_queue_backoff_end(world.queue, entry) == 10 * SIM_SECOND);
+        queued_pod_free(entry);
+        queue_world_clear(&world);
+    }
+}

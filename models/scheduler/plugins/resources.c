@@ -17,12 +17,13 @@ resources_fit_filter(Cycle *cycle, const NodeInfo *node)
         verdict = VERDICT_UNSCHEDULABLE;
     }
     if (spec->cpu_milli > 0 &&
-        spec->cpu_milli > allocatable->cpu_milli - node->requested_cpu_milli) {
+        spec->cpu_milli > node_info_left(allocatable->cpu_milli, node->requested_cpu_milli)) {
         cycle_refuse(cycle, REFUSED_CPU);
         verdict = VERDICT_UNSCHEDULABLE;
     }
     if (spec->memory_bytes > 0 &&
-        spec->memory_bytes > allocatable->memory_bytes - node->requested_memory_bytes) {
+        spec->memory_bytes >
+            node_info_left(allocatable->memory_bytes, node->requested_memory_bytes)) {
         cycle_refuse(cycle, REFUSED_MEMORY);
         verdict = VERDICT_UNSCHEDULABLE;
     }
@@ -42,6 +43,8 @@ unused_percent(int64_t requested, int64_t allocatable)
 {
     __int128 unused = (__int128)allocatable - requested; /* a node may have up to 8 EiB */
 
+    if (requested < 0) /* the sum has wrapped: it is more than any node has */
+        return 0;
     return unused < 0 ? 0 : (int64_t)(unused * MAX_NODE_SCORE / allocatable);
 }
 

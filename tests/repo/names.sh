@@ -3,6 +3,7 @@
 # One meaning for each name: a type is defined once in the whole tree, and a static function's name is that of few, so that a
 # debugger, grep and a reader find the one that is meant.
 . "${KVOLSIM_SRCDIR:?}/tests/repo/lib.sh"
+[ "${KVOLSIM_SANITIZERS:-no}" != yes ] || skip_all "the sources are the same"
 
 tree_files sim models run serve cli tests | grep '\.[ch]$' | grep -v '^tests/bench/yardstick/' >"$scratch/files"
 
@@ -30,6 +31,7 @@ xargs awk '
     FNR == 1 { is_static = 0 }
     is_static && match($0, /^[a-z_0-9]+\(/) { print substr($0, 1, RLENGTH - 1), FILENAME }
     /^TEST[A-Z_]*\(.*[a-z_0-9]\)$/ && !/^TEST_ROWS/ { name = $0; sub(/\)$/, "", name); sub(/.*[( ]/, "", name); print name, FILENAME }
+    /^PHRASE[A-Z_]*\([a-z_0-9]+[,)]/ { split($0, part, /[(),]/); print part[2], FILENAME }
     { is_static = /^static [^;{}=]*$/ }' <"$scratch/files" | sort -u |
     awk '{ n[$1]++; files[$1] = files[$1] " " $2 } END { for (name in n) if (n[name] > 3) print name "():" files[name] }' |
     sort >"$scratch/functions"

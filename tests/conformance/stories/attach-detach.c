@@ -203,46 +203,35 @@ attach_detach_look_at(const AttachDetachStory *self, const char *label)
 
 /* ---- What is given ---- */
 
-static void
-give_force(void *story, char **words, int argument)
+PHRASE(give_force)
 {
-    (void)argument;
     ((AttachDetachStory *)story)->keeps_on_timeout = strcmp(words[1], "false") == 0;
 }
 
-static void
-give_wait(void *story, char **words, int argument)
+PHRASE(give_wait)
 {
-    (void)argument;
     ((AttachDetachStory *)story)->max_wait_ms = atoi(words[1]);
 }
 
-static void
-give_node(void *story, char **words, int argument)
+PHRASE(give_node)
 {
-    (void)argument;
     ((AttachDetachStory *)story)->has_node = TRUE;
     ((AttachDetachStory *)story)->first_node = g_intern_string(words[1]);
 }
 
-static void
-give_retired_node(void *story, char **words, int argument)
+PHRASE(give_retired_node)
 {
     give_node(story, words, argument);
     ((AttachDetachStory *)story)->is_retired = TRUE;
 }
 
-static void
-give_failing_status(void *story, char **words, int argument)
+PHRASE(give_failing_status)
 {
-    (void)words, (void)argument;
     ((AttachDetachStory *)story)->node_status_fails = TRUE;
 }
 
-static void
-give_driver(void *story, char **words, int driver)
+PHRASE_OF(give_driver, driver)
 {
-    (void)words;
     ((AttachDetachStory *)story)->driver = (AttachDetachDriver)driver;
 }
 
@@ -301,8 +290,7 @@ node_named(const AttachDetachStory *self, const char *text)
 }
 
 /* @words: the pod, the node; each may be missing. @modes: of the volume */
-static void
-desire(void *story, char **words, int modes)
+PHRASE_OF(desire, modes)
 {
     AttachDetachStory *self = story;
     g_autofree char *name = g_strdup_printf("pod-%u", self->n_pods);
@@ -323,34 +311,28 @@ begin_pod(AttachDetachStory *self)
         want(self, "pod-0", node_named(self, ""), ACCESS_RWO);
 }
 
-static void
-desire_two(void *story, char **words, int argument)
+PHRASE(desire_two)
 {
     AttachDetachStory *self = story;
     AccessModes modes = strcmp(words[5], "RWX") == 0 ? ACCESS_RWX : ACCESS_RWO;
 
-    (void)argument;
     want(self, words[1], node_named(self, words[2]), modes);
     want(self, words[3], node_named(self, words[4]), modes);
 }
 
-static void
-desire_two_unnamed(void *story, char **words, int argument)
+PHRASE(desire_two_unnamed)
 {
     AccessModes modes = strcmp(words[1], "RWX") == 0 ? ACCESS_RWX : ACCESS_RWO;
 
-    (void)argument;
     want(story, "pod-0", node_named(story, "first"), modes);
     want(story, "pod-1", node_named(story, "second"), modes);
 }
 
 /* Longer than an attach may take; then kubelets use what is attached. */
-static void
-attach_detach_run(void *story, char **words, int argument)
+PHRASE(attach_detach_run)
 {
     AttachDetachStory *self = story;
 
-    (void)words, (void)argument;
     begin_volume(self, ACCESS_RWO);
     attach_detach_settle(self, 150 * SIM_SECOND);
     attach_detach_look(self, "run");
@@ -372,51 +354,41 @@ stop_using(AttachDetachStory *self)
     }
 }
 
-static void
-use_nothing(void *story, char **words, int argument)
+PHRASE(use_nothing)
 {
-    (void)words, (void)argument;
     begin_pod(story);
     stop_using(story);
     attach_detach_settle(story, SIM_SECOND);
 }
 
 /* Time for a detach, if one is to come. */
-static void
-go_on_using(void *story, char **words, int argument)
+PHRASE(go_on_using)
 {
-    (void)words, (void)argument;
     begin_pod(story);
     attach_detach_settle(story, SIM_MINUTE);
 }
 
 /* Nobody uses the volume any more, so only the status can hold it back. */
-static void
-let_status_fail(void *story, char **words, int argument)
+PHRASE(let_status_fail)
 {
-    (void)words, (void)argument;
     begin_pod(story);
     ((AttachDetachStory *)story)->node_status_fails = TRUE;
     stop_using(story);
 }
 
-static void
-pass_loops(void *story, char **words, int argument)
+PHRASE(pass_loops)
 {
-    (void)words, (void)argument;
     begin_pod(story);
     attach_detach_settle(story, SIM_SECOND);
 }
 
 /* The oldest pod that is left, unless it is named. A driver's detach can fail only where nothing
  * else holds the volume back. */
-static void
-remove_one(void *story, char **words, int argument)
+PHRASE(remove_one)
 {
     AttachDetachStory *self = story;
     const char *name = words[1];
 
-    (void)argument;
     begin_pod(story);
     for (uint32_t i = 0; name[0] == '\0' && i < objects_n_keys(self->world.objects, KIND_POD);
          i++) {
@@ -439,8 +411,7 @@ remove_one(void *story, char **words, int argument)
 }
 
 /* Then the other node gets the volume. */
-static void
-remove_where_attached(void *story, char **words, int argument)
+PHRASE(remove_where_attached)
 {
     AttachDetachStory *self = story;
 
@@ -471,8 +442,7 @@ lose_nodes(AttachDetachStory *self)
     }
 }
 
-static void
-wait_for_timeout(void *story, char **words, int argument)
+PHRASE(wait_for_timeout)
 {
     AttachDetachStory *self = story;
     SimTime time = self->max_wait_ms == 0 || words[1][0] == '\0'
@@ -480,19 +450,16 @@ wait_for_timeout(void *story, char **words, int argument)
                        : FORCED_AFTER * atoi(words[1]) / self->max_wait_ms;
     g_autofree char *label = g_strdup_printf("removal %u", self->n_removed);
 
-    (void)argument;
     begin_pod(story);
     lose_nodes(self);
     attach_detach_settle(self, time + SIM_MINUTE);
     attach_detach_look(self, label);
 }
 
-static void
-wait_until_gone(void *story, char **words, int argument)
+PHRASE(wait_until_gone)
 {
     AttachDetachStory *self = story;
 
-    (void)words, (void)argument;
     begin_pod(story);
     attach_detach_settle(self, 150 * SIM_SECOND);
     attach_detach_look(self, "left");
@@ -509,12 +476,10 @@ begin_pod_on_node(AttachDetachStory *self)
     return FALSE;
 }
 
-static void
-make_unready(void *story, char **words, int argument)
+PHRASE(make_unready)
 {
     AttachDetachStory *self = story;
 
-    (void)words, (void)argument;
     if (!begin_pod_on_node(self))
         return;
     storage_world_patch_status(&self->world, key(&self->world, KIND_NODE, self->first_node),
@@ -523,12 +488,10 @@ make_unready(void *story, char **words, int argument)
     attach_detach_look(self, "unready");
 }
 
-static void
-add_taint(void *story, char **words, int argument)
+PHRASE(add_taint)
 {
     AttachDetachStory *self = story;
 
-    (void)words, (void)argument;
     if (!begin_pod_on_node(self))
         return;
     retire_node(self);
@@ -536,21 +499,17 @@ add_taint(void *story, char **words, int argument)
     attach_detach_look(self, "taint");
 }
 
-static void
-now_attached(void *story, char **words, int argument)
+PHRASE(now_attached)
 {
     AttachDetachStory *self = story;
 
-    (void)argument;
     story_expect_count(self->self, "attaches", self->n_attach, words[1]);
 }
 
-static void
-now_detached(void *story, char **words, int argument)
+PHRASE(now_detached)
 {
     AttachDetachStory *self = story;
 
-    (void)argument;
     story_expect_count(self->self, "detaches", self->n_detach, words[1]);
 }
 
@@ -567,8 +526,7 @@ expect_state(AttachDetachStory *self,
 }
 
 /* @argument: the state; reported if it is attached. @words: when, of the first node */
-static void
-then_state(void *story, char **words, int state)
+PHRASE_OF(then_state, state)
 {
     AttachDetachStory *self = story;
     const char *when = words[1][0] == '\0' ? "run" : words[1];
@@ -611,8 +569,7 @@ static const Phrase reconciler_steps[] = {
 
 /* ---- Then ---- */
 
-static void
-then_metric(void *story, char **words, int reason)
+PHRASE_OF(then_metric, reason)
 {
     AttachDetachStory *self = story;
 
@@ -620,12 +577,10 @@ then_metric(void *story, char **words, int reason)
                        (unsigned)controller_of(&self->world)->n_detaches[reason], words[1]);
 }
 
-static void
-then_nodes(void *story, char **words, int argument)
+PHRASE(then_nodes)
 {
     AttachDetachStory *self = story;
 
-    (void)argument;
     story_expect_count(self->self, "nodes", attach_detach_look_at(self, "run")->n_attached_nodes,
                        words[1]);
 }
@@ -633,8 +588,7 @@ then_nodes(void *story, char **words, int argument)
 /* @words: how many; @argument: the label of the look */
 static const char *const moments[] = {"removal 1", "removal 2", "unready", "taint"};
 
-static void
-then_detached_at(void *story, char **words, int moment)
+PHRASE_OF(then_detached_at, moment)
 {
     AttachDetachStory *self = story;
 
@@ -642,20 +596,17 @@ then_detached_at(void *story, char **words, int moment)
                        attach_detach_look_at(self, moments[moment])->n_detach, words[1]);
 }
 
-static void
-then_has_left(void *story, char **words, int argument)
+PHRASE(then_has_left)
 {
     AttachDetachStory *self = story;
     const AttachDetachLook *seen = attach_detach_look_at(self, "left");
 
-    (void)words, (void)argument;
     expect_state(self, "left", seen, ADC_DETACHED, FALSE);
     if (seen->n_detach == 0)
         case_fail(self->self, "no detach");
 }
 
-static void
-then_on_node(void *story, char **words, int state)
+PHRASE_OF(then_on_node, state)
 {
     AttachDetachStory *self = story;
     AttachState found = state_on(self, words[1]);
@@ -666,70 +617,58 @@ then_on_node(void *story, char **words, int state)
 
 /* The volume's attachment is there and says that it is attached: the attach that is called again
  * ends with that, and nothing is written. */
-static void
-then_attached_again(void *story, char **words, int argument)
+PHRASE(then_attached_again)
 {
     AttachDetachStory *self = story;
     const AttachDetachLook *seen = attach_detach_look_at(self, words[1]);
 
-    (void)argument;
     expect_state(self, words[1], seen, ADC_ATTACHED, TRUE);
     if (self->n_detach != attach_detach_look_at(self, "failed detach")->n_detach)
         case_fail(self->self, "another detach");
 }
 
-static void
-then_one_is_refused(void *story, char **words, int argument)
+PHRASE(then_one_is_refused)
 {
     AttachDetachStory *self = story;
     const AttachDetachLook *seen = attach_detach_look_at(self, "run");
 
-    (void)argument;
     story_expect_count(self->self, "nodes", seen->n_attached_nodes, words[1]);
     if (seen->n_multi_attach_errors != 1)
         case_fail(self->self, "%u multi-attach errors", seen->n_multi_attach_errors);
 }
 
 /* Of the first node, now. */
-static void
-then_now(void *story, char **words, int state)
+PHRASE_OF(then_now, state)
 {
     AttachDetachStory *self = story;
     AttachState found = state_on(self, self->first_node);
 
-    (void)words;
     if (found != (AttachState)state)
         case_fail(self->self, "state %d", (int)found);
 }
 
 /* In the Node, and in what the controller would write to it. */
-static void
-then_reported_on(void *story, char **words, int argument)
+PHRASE(then_reported_on)
 {
     AttachDetachStory *self = story;
     const AttachPair *pair = pair_of(&self->world, "vol-1", words[1]);
 
-    (void)argument;
     if (!is_reported_on(self, words[1]) || pair == NULL ||
         !string_list_has(pair->node->report, UNIQUE("vol-1")))
         case_fail(self->self, "not reported on %s", words[1]);
 }
 
-static void
-then_no_detach(void *story, char **words, int argument)
+PHRASE(then_no_detach)
 {
     AttachDetachStory *self = story;
 
-    (void)words, (void)argument;
     story_expect_count(self->self, "detaches", self->n_detach, "0");
 }
 
-static void
-then_stays(void *story, char **words, int argument)
+PHRASE(then_stays)
 {
     AttachDetachStory *self = story;
 
-    (void)argument;
     expect_state(self, words[1], attach_detach_look_at(self, words[1]), ADC_ATTACHED, TRUE);
     if (state_on(self, words[2]) != ADC_DETACHED)
         case_fail(self->self, "attached to %s", words[2]);

@@ -80,31 +80,24 @@ note_desired(AttachStartsStory *self)
 
 /* ---- What is given ---- */
 
-static void
-give_number(void *story, char **words, int offset)
+PHRASE_OF(give_number, offset)
 {
     *(unsigned *)((char *)story + offset) = (unsigned)atoi(words[1]);
 }
 
-static void
-give_attachment(void *story, char **words, int argument)
+PHRASE(give_attachment)
 {
-    (void)argument;
     ((AttachStartsStory *)story)->node = g_intern_string(words[1]);
     ((AttachStartsStory *)story)->was_attached = strcmp(words[2], "true") == 0;
 }
 
-static void
-give_failing_patch(void *story, char **words, int argument)
+PHRASE(give_failing_patch)
 {
-    (void)words, (void)argument;
     ((AttachStartsStory *)story)->first_patch_fails = TRUE;
 }
 
-static void
-give_migrated(void *story, char **words, int argument)
+PHRASE(give_migrated)
 {
-    (void)argument;
     ((AttachStartsStory *)story)->node = "node-1";
     ((AttachStartsStory *)story)->was_attached = strcmp(words[1], "true") == 0;
 }
@@ -156,12 +149,10 @@ create_migrated(StorageWorld *world)
     storage_world_create(world, volume);
 }
 
-static void
-dangle(void *story, char **words, int argument)
+PHRASE(dangle)
 {
     AttachStartsStory *self = story;
 
-    (void)words, (void)argument;
     if (self->node == NULL) {
         case_fail(self->self, "no attachment is given");
         return;
@@ -192,13 +183,11 @@ dangle(void *story, char **words, int argument)
 
 /* Five nodes with a volume each that nobody wants any more, five pods with one volume on another
  * node. */
-static void
-start_anew(void *story, char **words, int argument)
+PHRASE(start_anew)
 {
     static const char *const shared[] = {"shared", NULL};
     AttachStartsStory *self = story;
 
-    (void)words, (void)argument;
     attach_starts_begin(self);
     for (unsigned i = 0; i < 5; i++) {
         g_autofree char *node = g_strdup_printf("node-%u", i);
@@ -214,8 +203,7 @@ start_anew(void *story, char **words, int argument)
 }
 
 /* Every other node says that it uses its volume. */
-static void
-populate_actual(void *story, char **words, int argument)
+PHRASE(populate_actual)
 {
     AttachStartsStory *self = story;
 
@@ -227,24 +215,20 @@ populate_actual(void *story, char **words, int argument)
     }
 }
 
-static void
-populate_desired(void *story, char **words, int argument)
+PHRASE(populate_desired)
 {
     AttachStartsStory *self = story;
 
-    (void)words, (void)argument;
     storage_world_start(&self->world);
     go_on(&self->world, SIM_MS); /* before the reconciler's first pass */
 }
 
 /* New pods, each with a volume of its own, each on another node. */
-static void
-attach_starts_add_pods(void *story, char **words, int is_second)
+PHRASE_OF(attach_starts_add_pods, is_second)
 {
     AttachStartsStory *self = story;
     unsigned n = is_second ? self->n_after : self->n_before;
 
-    (void)words;
     if (!self->has_begun)
         start_anew(story, words, 0);
     for (unsigned i = 0; i < n; i++) {
@@ -256,19 +240,15 @@ attach_starts_add_pods(void *story, char **words, int is_second)
     }
 }
 
-static void
-attach_starts_start(void *story, char **words, int argument)
+PHRASE(attach_starts_start)
 {
-    (void)words, (void)argument;
     if (!((AttachStartsStory *)story)->has_begun)
         start_anew(story, words, 0);
     storage_world_start(&((AttachStartsStory *)story)->world);
 }
 
-static void
-attach_starts_run(void *story, char **words, int argument)
+PHRASE(attach_starts_run)
 {
-    (void)words, (void)argument;
     if (!((AttachStartsStory *)story)->has_begun)
         attach_starts_start(story, words, 0);
     attach_starts_settle(story, 7 * SIM_MINUTE);
@@ -278,12 +258,10 @@ attach_starts_run(void *story, char **words, int argument)
 
 /* A pod that runs and whose volume is attached; later a driver that asks for attaching again, which
  * brings its volumes back (ADC-36.3). */
-static void
-scan(void *story, char **words, int argument)
+PHRASE(scan)
 {
     AttachStartsStory *self = story;
 
-    (void)words, (void)argument;
     if (!self->has_begun) {
         attach_starts_begin(self);
         attached_pod(&self->world);
@@ -296,8 +274,7 @@ scan(void *story, char **words, int argument)
 }
 
 /* ADC-36.2 */
-static void
-end_attaching(void *story, char **words, int argument)
+PHRASE(end_attaching)
 {
     AttachStartsStory *self = story;
 
@@ -306,8 +283,7 @@ end_attaching(void *story, char **words, int argument)
     driver_object(&self->world, FALSE);
 }
 
-static void
-scan_again(void *story, char **words, int argument)
+PHRASE(scan_again)
 {
     AttachStartsStory *self = story;
 
@@ -319,12 +295,10 @@ scan_again(void *story, char **words, int argument)
 
 /* Nobody does that by hand; a driver that asks for no attach any more has the same effect
  * (ADC-36.2). */
-static void
-undesire(void *story, char **words, int argument)
+PHRASE(undesire)
 {
     AttachStartsStory *self = story;
 
-    (void)words, (void)argument;
     if (!self->has_begun)
         scan(story, words, argument);
     end_attaching(story, words, argument);
@@ -332,12 +306,10 @@ undesire(void *story, char **words, int argument)
 }
 
 /* ADC-36.1: unseen, so that only the scan finds it. */
-static void
-attach_starts_delete_pod(void *story, char **words, int argument)
+PHRASE(attach_starts_delete_pod)
 {
     AttachStartsStory *self = story;
 
-    (void)words, (void)argument;
     if (!self->has_begun)
         scan(story, words, argument);
     storage_world_patch_status(&self->world, key(&self->world, KIND_CLAIM, "c"), edit_lost, NULL);
@@ -367,12 +339,10 @@ attach_to_nodes(AttachStartsStory *self)
 }
 
 /* One pass. */
-static void
-update_statuses(void *story, char **words, int argument)
+PHRASE(update_statuses)
 {
     AttachStartsStory *self = story;
 
-    (void)words, (void)argument;
     attach_to_nodes(self);
     for (unsigned i = 0; i < 1000 && self->patched->len == 0; i++)
         go_on(&self->world, SIM_MS);
@@ -380,12 +350,10 @@ update_statuses(void *story, char **words, int argument)
 }
 
 /* No other node's status can be written. */
-static void
-update_status(void *story, char **words, int argument)
+PHRASE(update_status)
 {
     AttachStartsStory *self = story;
 
-    (void)argument;
     attach_starts_begin(self);
     self->only_node = word(&self->world, words[1]);
     attach_to_nodes(self);
@@ -416,45 +384,37 @@ static const Phrase steps[] = {
 
 /* ---- Then ---- */
 
-static void
-now_attached(void *story, char **words, int argument)
+PHRASE(now_attached)
 {
     AttachStartsStory *self = story;
 
-    (void)argument;
     story_expect_count(self->self, "attaches", self->n_attach, words[1]);
 }
 
-static void
-now_detached(void *story, char **words, int argument)
+PHRASE(now_detached)
 {
     AttachStartsStory *self = story;
 
-    (void)argument;
     story_expect_count(self->self, "detaches", self->n_detach, words[1]);
 }
 
 /* The results stand in the order of the steps. */
-static void
-then_desired(void *story, char **words, int wanted)
+PHRASE_OF(then_desired, wanted)
 {
     AttachStartsStory *self = story;
     unsigned i = self->n_compared++;
 
-    (void)words;
     if (i >= self->n_desired || self->is_desired[i] != wanted)
         case_fail(self->self, "after step %u: %sdesired", i + 1, wanted ? "not " : "");
 }
 
-static void
-then_listed(void *story, char **words, int argument)
+PHRASE(then_listed)
 {
     AttachStartsStory *self = story;
     const Node *node = stored_node(&self->world, words[1]);
     const StringList *list = node == NULL ? NULL : node->volumes_attached;
     g_autofree char *name = g_strconcat("kubernetes.io/csi/" DRIVER "^", words[2], NULL);
 
-    (void)argument;
     if (list == NULL ? words[2][0] != '\0'
                      : list->n_items != 1 || strcmp(list->items[0], name) != 0)
         case_fail(self->self, "%s has %u volumes", words[1], list == NULL ? 0 : list->n_items);
@@ -478,56 +438,46 @@ n_listed(const AttachStartsStory *self, const AttachNode *node)
                                                               : stored->volumes_attached->n_items;
 }
 
-static void
-then_first_failed(void *story, char **words, int argument)
+PHRASE(then_first_failed)
 {
     AttachStartsStory *self = story;
     const AttachNode *node = patched_node(self, 0);
 
-    (void)words, (void)argument;
     if (node != NULL && (n_listed(self, node) > 0 || !node->needs_update))
         case_fail(self->self, "%s: %u volumes, %s", node->name, n_listed(self, node),
                   node->needs_update ? "to be told" : "told");
 }
 
-static void
-then_second_lists(void *story, char **words, int argument)
+PHRASE(then_second_lists)
 {
     AttachStartsStory *self = story;
 
-    (void)argument;
     story_expect_count(self->self, "volumes", n_listed(self, patched_node(self, 1)), words[1]);
 }
 
-static void
-then_untold(void *story, char **words, int argument)
+PHRASE(then_untold)
 {
     AttachStartsStory *self = story;
     const AttachNode *node =
         adc_find_node(controller_of(&self->world), word(&self->world, words[1]));
 
-    (void)argument;
     if (node == NULL || !node->needs_update)
         case_fail(self->self, "%s has been told", words[1]);
 }
 
-static void
-then_all_told(void *story, char **words, int argument)
+PHRASE(then_all_told)
 {
     AttachStartsStory *self = story;
 
-    (void)words, (void)argument;
     if (controller_of(&self->world)->nodes_to_update->len > 0)
         case_fail(self->self, "nodes are left");
 }
 
-static void
-then_detached(void *story, char **words, int argument)
+PHRASE(then_detached)
 {
     AttachStartsStory *self = story;
     const AttachPair *pair = pair_of(&self->world, "vol-1", words[1]);
 
-    (void)argument;
     if (g_strcmp0(words[1], self->node) != 0 || self->state_at_start != ADC_UNCERTAIN)
         case_fail(self->self, "state %d at the start on %s", (int)self->state_at_start, self->node);
     if (pair != NULL && pair->state != ADC_DETACHED)
@@ -536,12 +486,10 @@ then_detached(void *story, char **words, int argument)
 }
 
 /* What a node lists is attached, and in use if the node says so. */
-static void
-then_nodes_are_believed(void *story, char **words, int asks_use)
+PHRASE_OF(then_nodes_are_believed, asks_use)
 {
     AttachStartsStory *self = story;
 
-    (void)words;
     for (unsigned i = 0; i < 5; i++) {
         g_autofree char *node = g_strdup_printf("node-%u", i);
         g_autofree char *handle = g_strdup_printf("stale-%u", i);
@@ -553,32 +501,26 @@ then_nodes_are_believed(void *story, char **words, int asks_use)
     }
 }
 
-static void
-then_shared_is_desired(void *story, char **words, int argument)
+PHRASE(then_shared_is_desired)
 {
     AttachStartsStory *self = story;
 
-    (void)words, (void)argument;
     if (!is_desired(&self->world, "shared", "mynode"))
         case_fail(self->self, "the pods' volume is not desired");
 }
 
-static void
-then_uncertain(void *story, char **words, int argument)
+PHRASE(then_uncertain)
 {
     AttachStartsStory *self = story;
 
-    (void)words, (void)argument;
     if (self->state_at_start != ADC_UNCERTAIN)
         case_fail(self->self, "state %d at the start", (int)self->state_at_start);
 }
 
-static void
-then_no_in_tree_name(void *story, char **words, int argument)
+PHRASE(then_no_in_tree_name)
 {
     AttachStartsStory *self = story;
 
-    (void)words, (void)argument;
     if (self->has_in_tree_name)
         case_fail(self->self, "%s is known", IN_TREE_NAME);
 }

@@ -95,23 +95,19 @@ read_cache(CachesStory *self)
 /* ---- What is given ---- */
 
 /* "test-ns/name", or a volume's "name" */
-static void
-give_object(void *story, char **words, int argument)
+PHRASE(give_object)
 {
     CachesStory *self = story;
     const char *slash = strchr(words[1], '/');
     const char *name = slash == NULL ? words[1] : slash + 1;
 
-    (void)argument;
     caches_begin(self, slash == NULL ? KIND_VOLUME : KIND_CLAIM);
     self->key = (ObjectKey *)caches_create(self, name, "late")->key;
     let_informers_see(self);
 }
 
-static void
-give_nothing(void *story, char **words, int argument)
+PHRASE(give_nothing)
 {
-    (void)words, (void)argument;
     caches_begin(story, KIND_VOLUME);
 }
 
@@ -125,12 +121,10 @@ create_many(CachesStory *self, const char *prefix, int first, int last, const ch
 }
 
 /* "test-pv0..9 of class1": the prefix, the numbers of both ends, the class */
-static void
-give_volumes_of_class(void *story, char **words, int argument)
+PHRASE(give_volumes_of_class)
 {
     CachesStory *self = story;
 
-    (void)argument;
     if (self->process == NULL)
         caches_begin(self, KIND_VOLUME);
     create_many(self, words[1], atoi(words[2]), atoi(words[3]), words[4]);
@@ -166,88 +160,72 @@ assume_copy(CachesStory *self)
     read_cache(self);
 }
 
-static void
-caches_assume(void *story, char **words, int argument)
+PHRASE(caches_assume)
 {
     CachesStory *self = story;
 
-    (void)argument;
     object_set_annotation(
         copy_stored(self), storage_world_intern(&self->world, ANNOTATION_SELECTED_NODE),
         storage_world_intern(&self->world, words[1][0] == '\0' ? "node" : words[1]));
     assume_copy(self);
 }
 
-static void
-assume_for_claim(void *story, char **words, int argument)
+PHRASE(assume_for_claim)
 {
     CachesStory *self = story;
 
-    (void)argument;
     VOLUME(copy_stored(self))->claim_ref.claim = storage_world_claim_key(&self->world, words[1]);
     assume_copy(self);
 }
 
-static void
-restore(void *story, char **words, int argument)
+PHRASE(restore)
 {
     CachesStory *self = story;
 
-    (void)words, (void)argument;
     assume_cache_restore(self->cache, self->key);
     read_cache(self);
 }
 
-static void
-restore_unknown(void *story, char **words, int argument)
+PHRASE(restore_unknown)
 {
     CachesStory *self = story;
 
-    (void)words, (void)argument;
     assume_cache_restore(self->cache, caches_key_of(self, "unknown"));
     self->unknown_found |= assume_cache_get(self->cache, caches_key_of(self, "unknown")) != NULL;
 }
 
-static void
-read_unknown(void *story, char **words, int argument)
+PHRASE(read_unknown)
 {
     CachesStory *self = story;
 
-    (void)words, (void)argument;
     self->unknown_found |= assume_cache_get(self->cache, caches_key_of(self, "unknown")) != NULL;
 }
 
 /* The informer tells the version once more. */
-static void
-tell_again(void *story, char **words, int argument)
+PHRASE(tell_again)
 {
     CachesStory *self = story;
     const Object *stored = api_server_get(self->world.api, self->key);
 
-    (void)words, (void)argument;
     assume_cache_observe(self->cache, stored, stored);
     read_cache(self);
 }
 
 /* "test-pv0..test-pv9": the numbers of both ends */
-static void
-add_many(void *story, char **words, int argument)
+PHRASE(add_many)
 {
     CachesStory *self = story;
 
-    (void)argument;
     create_many(self, words[1], atoi(words[2]), atoi(words[3]), "");
     let_informers_see(self);
 }
 
-static void
-update(void *story, char **words, int argument)
+PHRASE(update)
 {
     CachesStory *self = story;
     StringPair pair = {storage_world_intern(&self->world, "a"),
                        storage_world_intern(&self->world, "b")};
 
-    (void)argument;
     const Object *stored = api_server_get(self->world.api, caches_key_of(self, words[1]));
     if (stored == NULL) {
         case_fail(self->self, "no such object: %s", words[1]);
@@ -260,12 +238,10 @@ update(void *story, char **words, int argument)
     let_informers_see(self);
 }
 
-static void
-delete_one(void *story, char **words, int argument)
+PHRASE(delete_one)
 {
     CachesStory *self = story;
 
-    (void)argument;
     if (api_server_get(self->world.api, caches_key_of(self, words[1])) == NULL) {
         case_fail(self->self, "no such object: %s", words[1]);
         return;
@@ -290,12 +266,10 @@ list_class(CachesStory *self, const char *name)
     g_array_append_val(self->lists, n);
 }
 
-static void
-caches_list(void *story, char **words, int argument)
+PHRASE(caches_list)
 {
     CachesStory *self = story;
 
-    (void)words, (void)argument;
     if (self->classes->len == 0)
         list_class(self, "");
     for (unsigned i = 0; i < self->classes->len; i++)
@@ -328,32 +302,26 @@ expect_reading(CachesStory *self, unsigned i, CachesReading expected)
         case_fail(self->self, "reading %u is wrong", i + 1);
 }
 
-static void
-then_unknown(void *story, char **words, int argument)
+PHRASE(then_unknown)
 {
     CachesStory *self = story;
 
-    (void)words, (void)argument;
     if (self->unknown_found)
         case_fail(self->self, "something is found");
 }
 
-static void
-then_assumed(void *story, char **words, int argument)
+PHRASE(then_assumed)
 {
     CachesStory *self = story;
 
-    (void)words, (void)argument;
     expect_reading(self, self->readings->len - 1, ASSUMED);
 }
 
 /* Of restore, assume, restore. */
-static void
-then_in_turn(void *story, char **words, int argument)
+PHRASE(then_in_turn)
 {
     CachesStory *self = story;
 
-    (void)words, (void)argument;
     expect_reading(self, 0, ORIGINAL);
     expect_reading(self, 1, ASSUMED);
     expect_reading(self, 2, ORIGINAL);
@@ -379,12 +347,10 @@ expect_news(CachesStory *self)
         case_fail(self->self, "an old version, or one of another class");
 }
 
-static void
-then_lists(void *story, char **words, int argument)
+PHRASE(then_lists)
 {
     CachesStory *self = story;
 
-    (void)argument;
     expect_list(self, 0, words[1]);
     expect_list(self, 1, words[2]);
     expect_list(self, 2, words[4]);
@@ -394,14 +360,12 @@ then_lists(void *story, char **words, int argument)
 }
 
 /* "10/10, 10/10, 9/10": for each look the number of each class */
-static void
-then_lists_of_classes(void *story, char **words, int argument)
+PHRASE(then_lists_of_classes)
 {
     CachesStory *self = story;
     g_auto(GStrv) counts = g_strsplit_set(words[1], "/, ", -1);
     unsigned n = 0;
 
-    (void)argument;
     for (unsigned i = 0; counts[i] != NULL; i++)
         if (counts[i][0] != '\0')
             expect_list(self, n++, counts[i]);

@@ -23,8 +23,7 @@ names_of(const char *text)
 
 /* "one whose device mount fails, A and B attachable but never attached, C and D without any
  * driver": the first one is called vol1 */
-static void
-give_five(void *story, char **words, int argument)
+PHRASE(give_five)
 {
     static const CsiModelledError error = {
         .method = CSI_NODE_STAGE_VOLUME, .code = CSI_INTERNAL, .probability = 1};
@@ -34,7 +33,6 @@ give_five(void *story, char **words, int argument)
     g_autofree char *all = g_strdup_printf("vol1 %s %s", unattached_names, driverless);
     g_auto(GStrv) names = g_strsplit(all, " ", -1);
 
-    (void)argument;
     self->world = world_new(&options);
     for (unsigned i = 0; names[i] != NULL; i++)
         node_world_add_volume(self->world, names[i],
@@ -45,18 +43,15 @@ give_five(void *story, char **words, int argument)
     node_world_add_pod(self->world, "p", "a", all);
 }
 
-static void
-wait_long(void *story, char **words, int argument)
+PHRASE(wait_long)
 {
     FailuresStory *self = story;
 
-    (void)words, (void)argument;
     node_world_run_for(self->world, SECONDS(31));
     self->is_failed = !pod_is_ready(node_world_pod(self->world, "p"));
 }
 
-static void
-then_error_lists(void *story, char **words, int argument)
+PHRASE(then_error_lists)
 {
     FailuresStory *self = story;
     g_autofree char *unattached_names = names_of(words[1]), *failed = names_of(words[2]);
@@ -64,7 +59,6 @@ then_error_lists(void *story, char **words, int argument)
         "unattached volumes=[%s], failed to process volumes=[%s]: ", unattached_names, failed);
     g_autofree char *events = world_events(self->world, world_key(self->world, KIND_POD, "p"));
 
-    (void)argument;
     if (!self->is_failed || strstr(events, text) == NULL)
         case_fail(self->self, "\"%s\" is not in \"%s\"", text, events);
 }

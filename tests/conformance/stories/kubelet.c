@@ -37,30 +37,23 @@ static const char *const device_words[] = {"DeviceNotMounted", "DeviceMountUncer
 
 /* ---- What is given ---- */
 
-static void
-kubelet_set_flag(void *story, char **words, int offset)
+PHRASE_OF(kubelet_set_flag, offset)
 {
     *(gboolean *)((char *)story + offset) = strcmp(words[1], "true") == 0;
 }
 
-static void
-give_mode(void *story, char **words, int argument)
+PHRASE(give_mode)
 {
-    (void)argument;
     ((KubeletStory *)story)->block = strcmp(words[1], "Block") == 0;
 }
 
-static void
-give_controller_attach(void *story, char **words, int argument)
+PHRASE(give_controller_attach)
 {
-    (void)argument;
     ((KubeletStory *)story)->kubelet_attaches = strcmp(words[1], "false") == 0;
 }
 
-static void
-give_unlisted(void *story, char **words, int argument)
+PHRASE(give_unlisted)
 {
-    (void)words, (void)argument;
     ((KubeletStory *)story)->unlisted = TRUE;
 }
 
@@ -74,8 +67,7 @@ add_error(KubeletStory *self, const char *word, CsiMethod method, double count)
 }
 
 /* "timeout, then failure on set-up": the last one stays. */
-static void
-give_failures(void *story, char **words, int argument)
+PHRASE(give_failures)
 {
     KubeletStory *self = story;
     gboolean is_device = strstr(words[3], "device") != NULL ||
@@ -83,7 +75,6 @@ give_failures(void *story, char **words, int argument)
                           strstr(case_string(self->self, "category"), "Device") != NULL);
     CsiMethod method = is_device ? CSI_NODE_STAGE_VOLUME : CSI_NODE_PUBLISH_VOLUME;
 
-    (void)argument;
     self->on_remount = strcmp(words[1], "success") == 0;
     if (words[1][0] != '\0' && !self->on_remount)
         add_error(self, words[1], method, 1);
@@ -100,18 +91,15 @@ kubelet_bytes_of(const KubeletStory *self, const char *text)
     return bytes;
 }
 
-static void
-give_size(void *story, char **words, int offset)
+PHRASE_OF(give_size, offset)
 {
     *(int64_t *)((char *)story + offset) = kubelet_bytes_of(story, words[1]);
 }
 
-static void
-give_failing_growth(void *story, char **words, int argument)
+PHRASE(give_failing_growth)
 {
     KubeletStory *self = story;
 
-    (void)argument;
     self->volume_bytes = kubelet_bytes_of(self, words[1]);
     self->status_bytes = kubelet_bytes_of(self, words[2]);
     add_error(self, "failure", CSI_NODE_EXPAND_VOLUME, 0);
@@ -277,12 +265,10 @@ kubelet_begin(KubeletStory *self)
     node_world_start(self->world);
 }
 
-static void
-desire(void *story, char **words, int argument)
+PHRASE(desire)
 {
     KubeletStory *self = story;
 
-    (void)words, (void)argument;
     kubelet_begin(self);
     node_world_add_pod(self->world, "p", "a", "v");
 }
@@ -298,30 +284,25 @@ refuse_status(void *data, const ApiRequest *request, GString *message)
     return API_FORBIDDEN;
 }
 
-static void
-desire_unreported(void *story, char **words, int argument)
+PHRASE(desire_unreported)
 {
     KubeletStory *self = story;
 
-    (void)words, (void)argument;
     kubelet_begin(self);
     api_server_set_fault(self->world->api, refuse_status, self);
     node_world_add_pod(self->world, "p", "a", "v");
 }
 
-static void
-kubelet_run(void *story, char **words, int argument)
+PHRASE(kubelet_run)
 {
     KubeletStory *self = story;
 
-    (void)words, (void)argument;
     if (self->world == NULL)
         kubelet_begin(self);
     node_world_run_for(self->world, self->steps.is_way_back ? UNSTAGE_TIME / 2 : SECONDS(20));
 }
 
-static void
-run_until_mounted(void *story, char **words, int argument)
+PHRASE(run_until_mounted)
 {
     KubeletStory *self = story;
 
@@ -330,12 +311,10 @@ run_until_mounted(void *story, char **words, int argument)
         case_fail(self->self, "the volume is not mounted");
 }
 
-static void
-undesire(void *story, char **words, int argument)
+PHRASE(undesire)
 {
     KubeletStory *self = story;
 
-    (void)words, (void)argument;
     if (self->world == NULL)
         desire(story, words, argument);
     count_calls(self);
@@ -346,12 +325,10 @@ undesire(void *story, char **words, int argument)
         node_world_delete_pod(self->world, "p", FALSE);
 }
 
-static void
-wait_until_detached(void *story, char **words, int argument)
+PHRASE(wait_until_detached)
 {
     KubeletStory *self = story;
 
-    (void)words, (void)argument;
     if (self->world == NULL)
         desire(story, words, argument);
     node_world_run_for(self->world, 5 * SIM_MINUTE);
@@ -361,12 +338,10 @@ wait_until_detached(void *story, char **words, int argument)
 }
 
 /* KVM-52: the volume is published anew from time to time. */
-static void
-remount(void *story, char **words, int argument)
+PHRASE(remount)
 {
     KubeletStory *self = story;
 
-    (void)words, (void)argument;
     if (self->world == NULL)
         desire(story, words, argument);
     if (!pod_is_ready(node_world_pod(self->world, "p")))
@@ -375,12 +350,10 @@ remount(void *story, char **words, int argument)
     node_world_run_for(self->world, SECONDS(100));
 }
 
-static void
-kubelet_look(void *story, char **words, int argument)
+PHRASE(kubelet_look)
 {
     KubeletStory *self = story;
 
-    (void)words, (void)argument;
     if (self->world == NULL)
         desire(story, words, argument);
     const NodeVolume *volume = story_volume(self->world);
@@ -392,12 +365,10 @@ kubelet_look(void *story, char **words, int argument)
     self->mount = volume->mounts->state;
 }
 
-static void
-desire_again(void *story, char **words, int argument)
+PHRASE(desire_again)
 {
     KubeletStory *self = story;
 
-    (void)words, (void)argument;
     if (self->world == NULL)
         desire(story, words, argument);
     if (csi_driver_in_flight(csi_modelled_driver_base(self->world->driver)) != 1)
@@ -406,12 +377,10 @@ desire_again(void *story, char **words, int argument)
     self->steps.is_way_back = FALSE;
 }
 
-static void
-resize(void *story, char **words, int argument)
+PHRASE(resize)
 {
     KubeletStory *self = story;
 
-    (void)argument;
     if (self->world == NULL)
         desire(story, words, argument);
     grow_volume(self, kubelet_bytes_of(self, words[1]));
@@ -419,12 +388,10 @@ resize(void *story, char **words, int argument)
 }
 
 /* The next sync of the pod finds it. */
-static void
-ask_for_resize(void *story, char **words, int argument)
+PHRASE(ask_for_resize)
 {
     KubeletStory *self = story;
 
-    (void)words, (void)argument;
     if (self->world == NULL)
         desire(story, words, argument);
     for (unsigned i = 0; i < 2000 && !self->was_due; i++) {
@@ -463,8 +430,7 @@ expect_count(KubeletStory *self, const char *what, unsigned n, const char *text)
         case_fail(self->self, "%s: %u", what, n);
 }
 
-static void
-then_calls(void *story, char **words, int offset)
+PHRASE_OF(then_calls, offset)
 {
     KubeletStory *self = story;
 
@@ -473,8 +439,7 @@ then_calls(void *story, char **words, int offset)
 }
 
 /* @offset: of the state that was looked at. */
-static void
-then_state(void *story, char **words, int offset)
+PHRASE_OF(then_state, offset)
 {
     KubeletStory *self = story;
     MountState state = *(MountState *)((char *)self + offset);
@@ -485,59 +450,49 @@ then_state(void *story, char **words, int offset)
         case_fail(self->self, "the state is %s", found);
 }
 
-static void
-then_no_back_off(void *story, char **words, int argument)
+PHRASE(then_no_back_off)
 {
     KubeletStory *self = story;
     const NodeVolume *volume = story_volume(self->world);
 
-    (void)words, (void)argument;
     if (volume == NULL || volume->n_desired == 0 || volume->operations != NULL)
         case_fail(self->self, "not desired, or a failure is remembered");
 }
 
-static void
-then_due(void *story, char **words, int argument)
+PHRASE(then_due)
 {
     KubeletStory *self = story;
 
-    (void)words;
     if (self->was_due != argument)
         case_fail(self->self, "resize-required: %s", self->was_due ? "yes" : "no");
 }
 
-static void
-then_grown(void *story, char **words, int argument)
+PHRASE(then_grown)
 {
     KubeletStory *self = story;
     const NodeVolume *volume = story_volume(self->world);
 
-    (void)words, (void)argument;
     if (volume == NULL || volume->mounts == NULL || volume_expansion_is_due(volume) ||
         volume->mounts->state != MOUNT_DONE)
         case_fail(self->self, "it has not grown");
 }
 
-static void
-then_mounted_again(void *story, char **words, int argument)
+PHRASE(then_mounted_again)
 {
     KubeletStory *self = story;
     const Pod *pod = node_world_pod(self->world, "q");
 
-    (void)words, (void)argument;
     if (pod == NULL || !pod_is_ready(pod) ||
         world_count(self->world, "NodeStageVolume", NULL, NULL) != 2)
         case_fail(self->self, "it is not mounted again");
 }
 
 /* CSI volumes have no device path: what counts is that the wait finds the attachment. */
-static void
-then_finds_attachment(void *story, char **words, int argument)
+PHRASE(then_finds_attachment)
 {
     KubeletStory *self = story;
     g_autofree char *in_use = node_world_in_use(self->world);
 
-    (void)words, (void)argument;
     if (self->steps.n_waits != 2 || strcmp(in_use, UNIQUE_V) != 0 ||
         world_count(self->world, "GET VolumeAttachment 404", NULL, NULL) > 0)
         case_fail(self->self, "%u waits, in use: %s", self->steps.n_waits, in_use);

@@ -55,26 +55,20 @@ run_free(void *data)
 
 /* ---- What is given ---- */
 
-static void
-give_backoff(void *story, char **words, int argument)
+PHRASE(give_backoff)
 {
     OperationsStory *self = story;
 
-    (void)argument;
     self->backs_off = strcmp(words[1], "true") == 0;
 }
 
-static void
-give_initial(void *story, char **words, int argument)
+PHRASE(give_initial)
 {
-    (void)argument;
     ((OperationsStory *)story)->initial_ms = atoi(words[1]);
 }
 
-static void
-give_max(void *story, char **words, int argument)
+PHRASE(give_max)
 {
-    (void)argument;
     ((OperationsStory *)story)->max_s = atoi(words[1]);
 }
 
@@ -181,30 +175,24 @@ outcome_of(const char *word)
     return strstr(word, "fail") != NULL || strstr(word, "crash") != NULL ? -1 : 1;
 }
 
-static void
-start_number(void *story, char **words, int argument)
+PHRASE(start_number)
 {
-    (void)argument;
     stories_operations_start(story, words[1], "operation", key_named(story, words[2]));
 }
 
-static void
-end_number(void *story, char **words, int argument)
+PHRASE(end_number)
 {
-    (void)argument;
     operations_end(story, find_run(story, words[1]), outcome_of(words[2]));
 }
 
 /* Every so many milliseconds, or every one, until it is accepted. */
-static void
-keep_trying(void *story, char **words, int argument)
+PHRASE(keep_trying)
 {
     OperationsStory *self = story;
     OperationsRun *run =
         stories_operations_start(self, words[1], "operation", key_named(self, words[2]));
     SimTime period = MAX(atoi(words[3]), 1) * SIM_MS;
 
-    (void)argument;
     while (run->last != OPERATION_STARTED && run->delay < 2 * self->max_s * SIM_SECOND) {
         run->was_running = run->was_running || run->last == OPERATION_RUNNING;
         case_wait(self->self, period);
@@ -213,25 +201,20 @@ keep_trying(void *story, char **words, int argument)
     }
 }
 
-static void
-start_kind(void *story, char **words, int argument)
+PHRASE(start_kind)
 {
-    (void)argument;
     stories_operations_start(story, words[1], words[1], key_named(story, words[2]));
 }
 
-static void
-run_kind(void *story, char **words, int argument)
+PHRASE(run_kind)
 {
-    (void)argument;
     operations_end(story,
                    stories_operations_start(story, words[1], words[1], key_named(story, words[2])),
                    outcome_of(words[3]));
 }
 
 /* "umount" for pod1, pod2 and pod3: of the volume that all share. @argument: it goes on running */
-static void
-run_kind_for_pods(void *story, char **words, int argument)
+PHRASE(run_kind_for_pods)
 {
     OperationsStory *self = story;
     g_auto(GStrv) parts = g_strsplit_set(words[2], ", ", -1);
@@ -247,12 +230,10 @@ run_kind_for_pods(void *story, char **words, int argument)
     }
 }
 
-static void
-run_kind_on_volume(void *story, char **words, int argument)
+PHRASE(run_kind_on_volume)
 {
     OperationsStory *self = story;
 
-    (void)argument;
     operations_end(
         self,
         stories_operations_start(self, "whole", words[1],
@@ -260,30 +241,24 @@ run_kind_on_volume(void *story, char **words, int argument)
         outcome_of(words[2]));
 }
 
-static void
-start_kind_on_volume(void *story, char **words, int argument)
+PHRASE(start_kind_on_volume)
 {
     OperationsStory *self = story;
 
-    (void)argument;
     stories_operations_start(self, "whole", words[1],
                              (OperationKey){.volume = operations_intern(self, "volume")});
 }
 
-static void
-pass_time(void *story, char **words, int argument)
+PHRASE(pass_time)
 {
-    (void)argument;
     case_wait(((OperationsStory *)story)->self, atoi(words[1]) * SIM_MS + 1);
 }
 
 /* Until nothing runs: it returns at once, or as soon as the last one has ended. */
-static void
-wait_for_all(void *story, char **words, int argument)
+PHRASE(wait_for_all)
 {
     OperationsStory *self = story;
 
-    (void)words, (void)argument;
     self->waited = TRUE;
     self->waited_in_vain = operations_is_running(self->operations, self->key);
 }
@@ -329,31 +304,26 @@ last_run(const OperationsStory *self)
     return self->runs->len == 0 ? NULL : self->runs->pdata[self->runs->len - 1];
 }
 
-static void
-then_all_accepted(void *story, char **words, int argument)
+PHRASE(then_all_accepted)
 {
     OperationsStory *self = story;
 
-    (void)words, (void)argument;
     if (self->runs->len == 0)
         case_fail(self->self, "nothing was started");
     for (unsigned i = 0; i < self->runs->len; i++)
         expect_accepted(self, self->runs->pdata[i], 0);
 }
 
-static void
-then_accepted(void *story, char **words, int argument)
+PHRASE(then_accepted)
 {
     OperationsStory *self = story;
 
-    (void)argument;
     expect_accepted(self, words[1][0] == '\0' ? last_run(self) : find_run(self, words[1]),
                     atoi(words[2]) * SIM_MS);
 }
 
 /* @argument: the answer to the first request. */
-static void
-then_refused(void *story, char **words, int argument)
+PHRASE(then_refused)
 {
     OperationsStory *self = story;
     const OperationsRun *run = find_run(self, words[1]);
@@ -362,26 +332,22 @@ then_refused(void *story, char **words, int argument)
         case_fail(self->self, "%s is answered with %d", words[1], (int)run->first);
 }
 
-static void
-then_last_refused(void *story, char **words, int argument)
+PHRASE(then_last_refused)
 {
     OperationsStory *self = story;
     const OperationsRun *run = last_run(self);
 
-    (void)words;
     if (run == NULL || run->first != (OperationAnswer)argument)
         case_fail(self->self, "the last one is answered with %d",
                   run == NULL ? -1 : (int)run->first);
 }
 
 /* Kept trying: a back-off was all that was in its way. */
-static void
-then_only_backoff(void *story, char **words, int argument)
+PHRASE(then_only_backoff)
 {
     OperationsStory *self = story;
     const OperationsRun *run = find_run(self, words[1]);
 
-    (void)argument;
     if (run == NULL)
         return;
     if (run->first != OPERATION_BACKOFF || run->was_running || run->last != OPERATION_STARTED)
@@ -389,24 +355,20 @@ then_only_backoff(void *story, char **words, int argument)
 }
 
 /* The retry of a kind: the second one of its name. */
-static void
-then_retry_refused(void *story, char **words, int argument)
+PHRASE(then_retry_refused)
 {
     OperationsStory *self = story;
 
-    (void)words, (void)argument;
     for (unsigned i = 0; i < self->runs->len; i++)
         if (((const OperationsRun *)self->runs->pdata[i])->first == OPERATION_BACKOFF)
             return;
     case_fail(self->self, "no back-off refused anything");
 }
 
-static void
-then_crash_is_error(void *story, char **words, int argument)
+PHRASE(then_crash_is_error)
 {
     OperationsStory *self = story;
 
-    (void)words, (void)argument;
     for (unsigned i = 0; i < self->runs->len; i++) {
         const OperationsRun *run = self->runs->pdata[i];
         if (run->outcome == -1 && run->was_remembered == self->backs_off)
@@ -416,24 +378,20 @@ then_crash_is_error(void *story, char **words, int argument)
 }
 
 /* @argument: whether it waits for something. */
-static void
-then_waits(void *story, char **words, int argument)
+PHRASE(then_waits)
 {
     OperationsStory *self = story;
 
-    (void)words;
     if (!self->waited || self->waited_in_vain != argument ||
         operations_is_running(self->operations, self->key))
         case_fail(self->self, "the wait is wrong");
 }
 
-static void
-then_no_record(void *story, char **words, int argument)
+PHRASE(then_no_record)
 {
     OperationsStory *self = story;
     const OperationsRun *run = find_run(self, words[1]);
 
-    (void)argument;
     if (run == NULL)
         return;
     if (operations_may_start(self->operations, run->key, operations_intern(self, run->kind)) !=

@@ -94,37 +94,29 @@ run_pod(PodsStory *self)
 
 /* ---- What is given: a member set to a value ---- */
 
-static void
-set_true(void *story, char **words, int offset)
+PHRASE_OF(set_true, offset)
 {
-    (void)words;
     *(gboolean *)((char *)story + offset) = TRUE;
 }
 
-static void
-pods_set_flag(void *story, char **words, int offset)
+PHRASE_OF(pods_set_flag, offset)
 {
     *(gboolean *)((char *)story + offset) =
         strcmp(words[1], "true") == 0 || strcmp(words[1], "Block") == 0;
 }
 
-static void
-set_gib(void *story, char **words, int offset)
+PHRASE_OF(set_gib, offset)
 {
     *(int64_t *)((char *)story + offset) = GI(atoi(words[1]));
 }
 
-static void
-set_state(void *story, char **words, int state)
+PHRASE_OF(set_state, state)
 {
-    (void)words;
     ((PodsStory *)story)->state = (PodState)state;
 }
 
-static void
-set_group(void *story, char **words, int argument)
+PHRASE(set_group)
 {
-    (void)argument;
     ((PodsStory *)story)->group = g_intern_string(words[1]);
 }
 
@@ -273,12 +265,10 @@ pods_begin(PodsStory *self)
 }
 
 /* Long enough for several passes, shorter than a pod's end. */
-static void
-scan(void *story, char **words, int argument)
+PHRASE(scan)
 {
     PodsStory *self = story;
 
-    (void)words, (void)argument;
     if (self->world == NULL && case_get(self->self, "given.pod_state") != NULL) {
         pods_new_world(self);
         (self->first_pass_done ? later_pass : first_pass)(self);
@@ -291,53 +281,43 @@ scan(void *story, char **words, int argument)
         self->is_desired[self->n_scans++] = is_desired(self->world);
 }
 
-static void
-fail_pod(void *story, char **words, int argument)
+PHRASE(fail_pod)
 {
     PodsStory *self = story;
 
-    (void)words, (void)argument;
     pods_begin(self);
     node_world_delete_pod(self->world, "p", TRUE);
 }
 
-static void
-remove_runtime(void *story, char **words, int argument)
+PHRASE(remove_runtime)
 {
-    (void)words, (void)argument;
     if (((PodsStory *)story)->world == NULL)
         pods_begin(story);
     node_world_run_for(((PodsStory *)story)->world, STOP_TIME);
 }
 
-static void
-make_unattachable(void *story, char **words, int argument)
+PHRASE(make_unattachable)
 {
     PodsStory *self = story;
 
-    (void)words, (void)argument;
     if (self->world == NULL)
         pods_begin(self);
     world_delete(self->world, KIND_CSI_DRIVER, WORLD_DRIVER);
     node_world_add_driver(self->world, FALSE, FALSE);
 }
 
-static void
-lose(void *story, char **words, int argument)
+PHRASE(lose)
 {
-    (void)words, (void)argument;
     if (((PodsStory *)story)->world == NULL)
         pods_begin(story);
     lose_volume(story);
 }
 
 /* A change of the pod; one that is unknown has nothing to change. */
-static void
-reprocess(void *story, char **words, int argument)
+PHRASE(reprocess)
 {
     PodsStory *self = story;
 
-    (void)words, (void)argument;
     if (self->world == NULL)
         pods_begin(self);
     g_free(world_take_log(self->world));
@@ -367,13 +347,11 @@ add_growing_pod(PodsStory *self, const char *volume)
         case_fail(self->self, "the pod is not as given");
 }
 
-static void
-scan_for_growth(void *story, char **words, int argument)
+PHRASE(scan_for_growth)
 {
     PodsStory *self = story;
     const char *volume = self->is_ephemeral ? "p-v" : "v";
 
-    (void)words, (void)argument;
     pods_new_world(self);
     add_growing_pod(self, volume);
     story_grow_volume(self->world, volume, self->new_bytes);
@@ -399,40 +377,33 @@ static const Phrase populator_steps[] = {
 
 #define SCANS(first, last) ((first) | (last) << 4)
 
-static void
-then_desired(void *story, char **words, int argument)
+PHRASE(then_desired)
 {
     PodsStory *self = story;
     unsigned first = (unsigned)argument & 0xf, last = (unsigned)argument >> 4;
 
-    (void)words;
     for (unsigned i = first; i <= last; i++)
         if (i >= self->n_scans || !self->is_desired[i])
             case_fail(self->self, "not desired after scan %u", i + 1);
 }
 
-static void
-then_listed(void *story, char **words, int argument)
+PHRASE(then_listed)
 {
     PodsStory *self = story;
 
-    (void)argument;
     if (self->n_scans == 0 || self->is_desired[0] != (strcmp(words[1], "present") == 0))
         case_fail(self->self, "it is %s", words[1]);
 }
 
-static void
-then_gone(void *story, char **words, int argument)
+PHRASE(then_gone)
 {
     PodsStory *self = story;
 
-    (void)words, (void)argument;
     if (is_desired(self->world))
         case_fail(self->self, "still desired");
 }
 
-static void
-then_pod_gone(void *story, char **words, int argument)
+PHRASE(then_pod_gone)
 {
     PodsStory *self = story;
 
@@ -442,35 +413,29 @@ then_pod_gone(void *story, char **words, int argument)
         case_fail(self->self, "the kubelet still knows the pod");
 }
 
-static void
-then_no_mark(void *story, char **words, int argument)
+PHRASE(then_no_mark)
 {
     PodsStory *self = story;
 
-    (void)words, (void)argument;
     if (node_world_kubelet(self->world)->volume_manager->unprocessed->len > 0)
         case_fail(self->self, "a pod is still to be processed");
 }
 
 /* It was read once, with an error, and is not read again; what is desired stays so. */
-static void
-then_processed(void *story, char **words, int argument)
+PHRASE(then_processed)
 {
     PodsStory *self = story;
 
-    (void)words, (void)argument;
     node_world_run_for(self->world, SECONDS(5));
     unsigned n = world_count(self->world, "GET PersistentVolume 404", NULL, NULL);
     if (n != 1 || !is_desired(self->world) || self->n_scans < 2)
         case_fail(self->self, "read %u times, %sdesired", n, is_desired(self->world) ? "" : "not ");
 }
 
-static void
-then_not_processed(void *story, char **words, int argument)
+PHRASE(then_not_processed)
 {
     PodsStory *self = story;
 
-    (void)words, (void)argument;
     if (is_desired(self->world))
         case_fail(self->self, "the pod was processed");
     if (self->is_unreadable &&
@@ -479,20 +444,17 @@ then_not_processed(void *story, char **words, int argument)
 }
 
 /* The pod's wait ends with it, and an Event tells it. */
-static void
-then_foreign(void *story, char **words, int argument)
+PHRASE(then_foreign)
 {
     PodsStory *self = story;
     g_autofree char *events = world_events(self->world, world_key(self->world, KIND_POD, "p"));
 
-    (void)words, (void)argument;
     if (strstr(events, ", failed to process volumes=[v]: PVC default/p-v was not created for pod "
                        "default/p (pod is not owner)") == NULL)
         case_fail(self->self, "events: %s", events);
 }
 
-static void
-then_read_again(void *story, char **words, int argument)
+PHRASE(then_read_again)
 {
     PodsStory *self = story;
     unsigned n = world_count(self->world, "GET PersistentVolume 404", NULL, NULL);
@@ -503,19 +465,16 @@ then_read_again(void *story, char **words, int argument)
         case_fail(self->self, "it is not read again");
 }
 
-static void
-then_unattachable(void *story, char **words, int argument)
+PHRASE(then_unattachable)
 {
     PodsStory *self = story;
     const NodeVolume *volume = story_volume(self->world);
 
-    (void)words, (void)argument;
     if (!is_desired(self->world) || volume->attachable)
         case_fail(self->self, "not desired, or attachable");
 }
 
-static void
-then_grows(void *story, char **words, int argument)
+PHRASE(then_grows)
 {
     PodsStory *self = story;
     const NodeVolume *volume = story_volume(self->world);
@@ -523,7 +482,6 @@ then_grows(void *story, char **words, int argument)
                      volume->mounts->state == MOUNT_DONE && volume_expansion_is_due(volume) &&
                      !volume->mounts->spec->read_only;
 
-    (void)words;
     if (grows != argument)
         case_fail(self->self, "needs resize: %s", grows ? "yes" : "no");
 }
@@ -572,12 +530,10 @@ story_kubelet_populator(Case *case_)
 
 /* ---- The wait for volumes: steps ---- */
 
-static void
-wait_for_mount(void *story, char **words, int argument)
+PHRASE(wait_for_mount)
 {
     PodsStory *self = story;
 
-    (void)words, (void)argument;
     pods_new_world(self);
     story_add_volume(self->world, self->is_block);
     if (self->group != NULL)
@@ -590,13 +546,11 @@ wait_for_mount(void *story, char **words, int argument)
 
 /* KVM-3, KVM-49: at most 2 min 3 s, longer than any single call (KVM-5). Only the title tells that
  * the volume stays mounted: then the unmount waits for a remount that hangs. */
-static void
-wait_for_unmount(void *story, char **words, int argument)
+PHRASE(wait_for_unmount)
 {
     PodsStory *self = story;
     const char *title = case_string(self->self, "title");
 
-    (void)words, (void)argument;
     pods_new_world(self);
     node_world_add_driver(self->world, TRUE, TRUE);
     story_add_volume(self->world, FALSE);
@@ -631,13 +585,11 @@ unattached(World *world, CsiModelledOptions *options)
 }
 
 /* The volume needs no attachment, so that only the claim is waited for. */
-static void
-wait_for_pending_claim(void *story, char **words, int argument)
+PHRASE(wait_for_pending_claim)
 {
     PodsStory *self = story;
     SidecarWorldOptions options = {.only = &kubelet_class, .seed = 7, .driver = unattached};
 
-    (void)words, (void)argument;
     self->world = world_new(&options);
     node_world_add_driver(self->world, FALSE, FALSE);
     node_world_add_unbound(self->world, "v");
@@ -650,8 +602,7 @@ wait_for_pending_claim(void *story, char **words, int argument)
 }
 
 /* The wait that begins next. */
-static void
-pods_bind_claim(void *story, char **words, int argument)
+PHRASE(pods_bind_claim)
 {
     PodsStory *self = story;
     if (self->world == NULL)
@@ -659,7 +610,6 @@ pods_bind_claim(void *story, char **words, int argument)
     const PodWorker *worker = node_world_kubelet(self->world)->workers->pdata[0];
     SimTime published = 0;
 
-    (void)words, (void)argument;
     node_world_bind(self->world, "v");
     while (worker->plan == NULL)
         node_world_run_for(self->world, 10 * SIM_MS);
@@ -683,24 +633,20 @@ static const Phrase manager_steps[] = {
 
 /* ---- The wait for volumes: then ---- */
 
-static void
-then_error(void *story, char **words, int argument)
+PHRASE(then_error)
 {
     PodsStory *self = story;
 
-    (void)argument;
     if (self->is_failed != (strcmp(words[1], "True") == 0))
         case_fail(self->self, "the wait %s", self->is_failed ? "fails" : "succeeds");
 }
 
-static void
-then_n_mounted(void *story, char **words, int argument)
+PHRASE(then_n_mounted)
 {
     PodsStory *self = story;
     const NodeVolume *volume = story_volume(self->world);
     unsigned n = 0;
 
-    (void)argument;
     for (const PodMount *mount = volume == NULL ? NULL : volume->mounts; mount != NULL;
          mount = mount->next)
         n += mount->state == MOUNT_DONE;
@@ -708,55 +654,45 @@ then_n_mounted(void *story, char **words, int argument)
         case_fail(self->self, "%u mounted volumes", n);
 }
 
-static void
-then_in_use(void *story, char **words, int is_in_use)
+PHRASE_OF(then_in_use, is_in_use)
 {
     PodsStory *self = story;
     g_autofree char *in_use = node_world_in_use(self->world);
 
-    (void)words;
     if (strcmp(in_use, is_in_use ? UNIQUE_V : "") != 0)
         case_fail(self->self, "in use: %s", in_use);
 }
 
-static void
-then_not_mounted(void *story, char **words, int argument)
+PHRASE(then_not_mounted)
 {
     PodsStory *self = story;
 
-    (void)words, (void)argument;
     if (self->n_published > 0)
         case_fail(self->self, "the volume was mounted");
 }
 
-static void
-then_waits_fail(void *story, char **words, int argument)
+PHRASE(then_waits_fail)
 {
     PodsStory *self = story;
 
-    (void)words, (void)argument;
     if (self->n_failed < 2)
         case_fail(self->self, "%u waits failed", self->n_failed);
 }
 
-static void
-then_later_succeeds(void *story, char **words, int argument)
+PHRASE(then_later_succeeds)
 {
     PodsStory *self = story;
 
-    (void)argument;
     if (self->is_failed || self->waited > SECONDS(atoi(words[1])))
         case_fail(self->self, "it does not succeed in time");
 }
 
 /* Groups are no part of the model: a volume's annotation adds none, neither to calls nor to pods.
  */
-static void
-then_groups(void *story, char **words, int argument)
+PHRASE(then_groups)
 {
     PodsStory *self = story;
 
-    (void)argument;
     if (words[1][0] != '\0' || self->n_groups > 0 || self->n_published != 1)
         case_fail(self->self, "groups are not modelled");
 }

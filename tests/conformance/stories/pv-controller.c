@@ -59,8 +59,7 @@ make_object(PvControllerStory *self, ObjectKind kind, const char *name, json_t *
 
 /* ---- No provisioning ---- */
 
-static void
-pv_controller_provision(void *story, char **words, int argument)
+PHRASE(pv_controller_provision)
 {
     PvControllerStory *self = story;
     Case *case_ = self->self;
@@ -68,7 +67,6 @@ pv_controller_provision(void *story, char **words, int argument)
     json_t *manifest = json_pack("{s:{s:s}, s:s}", "metadata", "name", "gold", "provisioner",
                                  "vendor.example/driver");
 
-    (void)words, (void)argument;
     case_import_object(case_, case_object(case_, manifest, KIND_STORAGE_CLASS),
                        CASE_API | CASE_INFORMER);
     json_decref(manifest);
@@ -81,22 +79,18 @@ pv_controller_provision(void *story, char **words, int argument)
     case_run_plan(case_, controller, pv_controller_sync_claim, (ObjectKey *)claim->key);
 }
 
-static void
-then_no_error(void *story, char **words, int argument)
+PHRASE(then_no_error)
 {
     const Case *self = ((PvControllerStory *)story)->self;
 
-    (void)words, (void)argument;
     if (!self->plan_over || self->plan_failed)
         case_fail((Case *)self, "the sync failed");
 }
 
-static void
-then_no_write(void *story, char **words, int argument)
+PHRASE(then_no_write)
 {
     Case *self = ((PvControllerStory *)story)->self;
 
-    (void)words, (void)argument;
     if (self->changed->len > 0)
         case_fail(self, "%u objects were written", self->changed->len);
 }
@@ -112,20 +106,16 @@ set_name(PvControllerStory *self, const char *name)
     self->name = g_intern_string(lower);
 }
 
-static void
-give_name(void *story, char **words, int argument)
+PHRASE(give_name)
 {
-    (void)argument;
     set_name(story, words[1]);
 }
 
-static void
-give_object(void *story, char **words, int argument)
+PHRASE(give_object)
 {
     PvControllerStory *self = story;
     Object *volume;
 
-    (void)argument;
     PvController *controller = pv_controller_begin(self);
     set_name(self, words[1]);
     self->version = (uint64_t)atoi(words[2]);
@@ -171,23 +161,19 @@ cached(PvControllerStory *self)
 }
 
 /* As the last version was offered. */
-static void
-expect_version(void *story, char **words, int argument)
+PHRASE(expect_version)
 {
     PvControllerStory *self = story;
     uint64_t expected = g_ascii_strtoull(words[1], NULL, 10); /* "null": 0 */
 
-    (void)argument;
     if (self->version_before != expected)
         case_fail(self->self, "the cache did not have version %s", words[1]);
 }
 
-static void
-offer(void *story, char **words, int argument)
+PHRASE(offer)
 {
     PvControllerStory *self = story;
 
-    (void)argument;
     if (self->name == NULL)
         set_name(self, "pvName");
     const Object *before = cached(self);
@@ -201,34 +187,28 @@ offer(void *story, char **words, int argument)
 }
 
 /* Whether the last one offered was taken. */
-static void
-expect_taken(void *story, char **words, int argument)
+PHRASE(expect_taken)
 {
     PvControllerStory *self = story;
     gboolean was_taken = self->n_faults == 0 && !self->was_refused;
 
-    (void)argument;
     if (was_taken != (strcmp(words[1], "true") == 0))
         case_fail(self->self, "the version was %s", was_taken ? "taken" : "not taken");
 }
 
-static void
-then_fault(void *story, char **words, int argument)
+PHRASE(then_fault)
 {
     PvControllerStory *self = story;
 
-    (void)words, (void)argument;
     if (self->n_faults == 0)
         case_fail(self->self, "no error");
 }
 
-static void
-then_kept(void *story, char **words, int argument)
+PHRASE(then_kept)
 {
     PvControllerStory *self = story;
     const Object *object = cached(self);
 
-    (void)words, (void)argument;
     if (object == NULL || object->resource_version != self->version)
         case_fail(self->self, "another version");
 }

@@ -49,32 +49,26 @@ is_desired_pod(const ReconstructStory *self, const char *name)
 }
 
 /* "failed": the one volume whose directory cannot be made sense of. */
-static void
-give_failed(void *story, char **words, int argument)
+PHRASE(give_failed)
 {
     ReconstructStory *self = story;
 
-    (void)argument;
     self->is_spoilt = TRUE;
     self->is_wanted = is_desired_pod(self, words[1]);
 }
 
-static void
-give_leftover(void *story, char **words, int argument)
+PHRASE(give_leftover)
 {
-    (void)words, (void)argument;
     ((ReconstructStory *)story)->is_wanted = TRUE;
 }
 
 /* Directories of one volume: "pod1/volumes/fake-plugin/pvc-abcdef". Nobody wants them. */
-static void
-give_disk(void *story, char **words, int argument)
+PHRASE(give_disk)
 {
     ReconstructStory *self = story;
     const json_t *item;
     size_t i;
 
-    (void)words, (void)argument;
     json_array_foreach(case_get(self->self, "given.disk"), i, item) {
         if (!json_is_string(item)) {
             case_fail(self->self, "disk: no path");
@@ -87,22 +81,18 @@ give_disk(void *story, char **words, int argument)
     }
 }
 
-static void
-give_volumes(void *story, char **words, int argument)
+PHRASE(give_volumes)
 {
     ReconstructStory *self = story;
 
-    (void)words, (void)argument;
     self->n_volumes = (unsigned)json_array_size(case_get(self->self, "given.volumes"));
     self->is_wanted = TRUE;
 }
 
-static void
-give_set_up(void *story, char **words, int argument)
+PHRASE(give_set_up)
 {
     ReconstructStory *self = story;
 
-    (void)argument;
     self->block = strstr(words[1], "block map") != NULL;
     self->set_up_fails = strcmp(words[2], "fails") == 0;
 }
@@ -209,15 +199,13 @@ has_read_disk(const Kubelet *kubelet)
 }
 
 /* The pods run, then the kubelet starts anew; the story tells what it finds. */
-static void
-reconstruct(void *story, char **words, int at_once)
+PHRASE_OF(reconstruct, at_once)
 {
     const CsiModelledError failure = {
         .method = CSI_NODE_PUBLISH_VOLUME, .code = CSI_INTERNAL, .probability = 1};
     ReconstructStory *self = story;
     SidecarWorldOptions options = {.only = &kubelet_class, .seed = 7};
 
-    (void)words;
     self->world = world_new(&options);
     run_pods(self);
     if (self->set_up_fails)
@@ -256,23 +244,19 @@ only_volume(const ReconstructStory *self)
     return volume == NULL || volume->mounts == NULL ? NULL : volume;
 }
 
-static void
-then_unmounts(void *story, char **words, int argument)
+PHRASE(then_unmounts)
 {
     ReconstructStory *self = story;
 
-    (void)argument;
     story_expect_count(self->self, "unmounts",
                        node_world_kubelet(self->world)->volume_manager->n_cleaned_up, words[1]);
 }
 
-static void
-then_uncertain(void *story, char **words, int argument)
+PHRASE(then_uncertain)
 {
     ReconstructStory *self = story;
     const NodeVolume *volume = only_volume(self);
 
-    (void)words, (void)argument;
     if (volume != NULL &&
         (volume->mounts->state != MOUNT_UNCERTAIN || volume->mounts->next != NULL))
         case_fail(self->self, "the mount is not uncertain");
@@ -280,19 +264,16 @@ then_uncertain(void *story, char **words, int argument)
         case_fail(self->self, "the driver was not asked");
 }
 
-static void
-then_certain(void *story, char **words, int argument)
+PHRASE(then_certain)
 {
     ReconstructStory *self = story;
     const NodeVolume *volume = only_volume(self);
 
-    (void)words, (void)argument;
     if (volume != NULL && volume->mounts->state != MOUNT_DONE)
         case_fail(self->self, "the mount is not certain");
 }
 
-static void
-then_n_mounts(void *story, char **words, int state)
+PHRASE_OF(then_n_mounts, state)
 {
     ReconstructStory *self = story;
     const GPtrArray *volumes = node_world_kubelet(self->world)->volume_manager->volumes;
@@ -306,14 +287,12 @@ then_n_mounts(void *story, char **words, int state)
 }
 
 /* "pod1": the first one. */
-static void
-then_rebuilt(void *story, char **words, int argument)
+PHRASE(then_rebuilt)
 {
     ReconstructStory *self = story;
     const NodeVolume *volume = only_volume(self);
     unsigned n = 0;
 
-    (void)words, (void)argument;
     for (const PodMount *mount = volume == NULL ? NULL : volume->mounts; mount != NULL;
          mount = mount->next)
         n += strcmp(mount->worker->key->name, pod_names[0]) == 0 && mount->rebuilt;
@@ -324,36 +303,30 @@ then_rebuilt(void *story, char **words, int argument)
 /* CSI volumes have no device path; the Node's list says the same of them: whether they are
  * attached.
  */
-static void
-then_asks_node(void *story, char **words, int argument)
+PHRASE(then_asks_node)
 {
     ReconstructStory *self = story;
     const NodeVolume *volume = only_volume(self);
 
-    (void)words, (void)argument;
     if (volume != NULL && (!volume->attachability_uncertain ||
                            !node_world_kubelet(self->world)->volume_manager->awaits_node))
         case_fail(self->self, "the Node is not asked");
 }
 
-static void
-then_nothing_known(void *story, char **words, int argument)
+PHRASE(then_nothing_known)
 {
     ReconstructStory *self = story;
 
-    (void)words, (void)argument;
     if (node_world_kubelet(self->world)->volume_manager->volumes->len > 0)
         case_fail(self->self, "the kubelet knows a volume");
 }
 
-static void
-then_failed(void *story, char **words, int argument)
+PHRASE(then_failed)
 {
     ReconstructStory *self = story;
     const GPtrArray *disk = kubelet_disk(node_world_kubelet(self->world))->directories;
     unsigned n = 0;
 
-    (void)words, (void)argument;
     for (unsigned i = 0; i < disk->len; i++)
         n += ((VolumeDirectory *)disk->pdata[i])->failed;
     if (n != 1)
@@ -361,8 +334,7 @@ then_failed(void *story, char **words, int argument)
 }
 
 /* "fake-device1": the first one */
-static void
-then_attachable(void *story, char **words, int expected)
+PHRASE_OF(then_attachable, expected)
 {
     ReconstructStory *self = story;
     const char *name = volume_names[MIN(atoi(words[1]), (int)G_N_ELEMENTS(volume_names)) - 1];
@@ -378,13 +350,11 @@ then_attachable(void *story, char **words, int expected)
                                                     : "not attachable");
 }
 
-static void
-then_paths_kept(void *story, char **words, int argument)
+PHRASE(then_paths_kept)
 {
     ReconstructStory *self = story;
     const GPtrArray *volumes = node_world_kubelet(self->world)->volume_manager->volumes;
 
-    (void)words, (void)argument;
     for (unsigned i = 0; i < volumes->len; i++) {
         const NodeVolume *volume = volumes->pdata[i];
         if (g_strcmp0(volume->staging_path, g_hash_table_lookup(self->staging, volume->name)) != 0)
@@ -392,23 +362,19 @@ then_paths_kept(void *story, char **words, int argument)
     }
 }
 
-static void
-then_no_tear_down(void *story, char **words, int argument)
+PHRASE(then_no_tear_down)
 {
     ReconstructStory *self = story;
     unsigned n = n_tear_downs(self) - self->n_tear_downs;
 
-    (void)words, (void)argument;
     if (n > 0)
         case_fail(self->self, "%u tear-downs", n);
 }
 
-static void
-then_set_ups(void *story, char **words, int argument)
+PHRASE(then_set_ups)
 {
     ReconstructStory *self = story;
 
-    (void)argument;
     story_expect_count(self->self, "set-ups", n_set_ups(self) - self->n_set_ups, words[1]);
 }
 

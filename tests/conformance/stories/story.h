@@ -15,6 +15,13 @@ typedef struct {
     int argument;
 } Phrase;
 
+/* What a phrase does: PHRASE(begin_pod) { ... }, with @story, @words and @argument, which
+ * PHRASE_OF(then_state, state) calls otherwise. */
+#define PHRASE(name) PHRASE_OF(name, argument)
+#define PHRASE_OF(name, argument)                                                                  \
+    static void name(G_GNUC_UNUSED void *story, G_GNUC_UNUSED char **words,                        \
+                     G_GNUC_UNUSED int argument)
+
 /* Gives each sentence of a list its meaning, in order; of an object, also of one in
  * the list, the sentences "name: value". @phrases: up to a NULL pattern. @story: for their
  * functions. */

@@ -2,6 +2,7 @@
 #include "models/apiserver/apiserver-test.h"
 #include "sim/random.h"
 #include "tests/attach-detach-controller/attach-world.h"
+#include "tests/lib/same-log.h"
 #include "tests/lib/test.h"
 
 #include <string.h>
@@ -584,12 +585,7 @@ random_hour(uint64_t seed, gboolean polling)
 
 TEST(polling_equals_sleeping)
 {
-    for (uint64_t seed = 1; seed <= 20; seed++) {
-        g_autofree char *sleeping = random_hour(seed, FALSE);
-        g_autofree char *polling = random_hour(seed, TRUE);
-        assert_string_equal(sleeping, polling);
-        assert_non_null(strstr(sleeping, "DELETE"));
-    }
+    assert_sleeping_equals_polling(random_hour, 20, "DELETE");
 }
 
 /* ---- Many nodes are told at once ---- */
@@ -742,9 +738,5 @@ crowded_minute(uint64_t seed, gboolean polling)
  * over all of them. */
 TEST(changes_during_a_pass)
 {
-    for (uint64_t seed = 1; seed <= 10; seed++) {
-        g_autofree char *sleeping = crowded_minute(seed, FALSE);
-        g_autofree char *polling = crowded_minute(seed, TRUE);
-        assert_string_equal(sleeping, polling);
-    }
+    assert_sleeping_equals_polling(crowded_minute, 10, "");
 }

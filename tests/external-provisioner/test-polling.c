@@ -5,6 +5,7 @@
 #include "sim/metrics.h"
 #include "sim/random.h"
 #include "sim/sim-test.h"
+#include "tests/lib/same-log.h"
 #include "tests/lib/test.h"
 #include "tests/sidecar/world.h"
 
@@ -196,13 +197,7 @@ TEST(polling_sleeping_equals_polling)
         PollingRecord asleep, awake;
         run_at_random(&asleep, seed, FALSE);
         run_at_random(&awake, seed, TRUE);
-        if (strcmp(asleep.text->str, awake.text->str) != 0) {
-            size_t same = 0;
-            while (asleep.text->str[same] == awake.text->str[same])
-                same++;
-            fail_msg("seed %u: %.300s\nand: %.300s", (unsigned)seed, asleep.text->str + same,
-                     awake.text->str + same);
-        }
+        assert_same_log(seed, asleep.text->str, awake.text->str);
         assert_non_null(strstr(asleep.text->str, "DeleteVolume"));
         assert_int_equal(awake.n_left_out, 0);
         assert_int_equal(awake.n_fired, asleep.n_fired);

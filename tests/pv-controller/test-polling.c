@@ -3,6 +3,7 @@
 #include "models/pv-controller/pv-controller.h"
 #include "sim/metrics.h"
 #include "sim/random.h"
+#include "tests/lib/same-log.h"
 #include "tests/lib/test.h"
 #include "tests/pv-controller/neighbours.h"
 
@@ -92,25 +93,7 @@ run_at_random(uint64_t seed, gboolean polling)
 
 TEST(pv_controller_polling_sleeping_equals_polling)
 {
-    for (uint64_t seed = 1; seed <= 20; seed++) {
-        g_autofree char *asleep = run_at_random(seed, FALSE);
-        g_autofree char *awake = run_at_random(seed, TRUE);
-        assert_true(strlen(asleep) > 1000);
-        if (strcmp(asleep, awake) != 0)
-            fail_msg("seed %u:\n%s\n\n%s", (unsigned)seed, asleep, awake);
-    }
-}
-
-static void
-assert_same_log(uint64_t seed, const char *one, const char *other)
-{
-    unsigned same = 0;
-
-    while (one[same] != '\0' && one[same] == other[same])
-        same++;
-    if (one[same] != other[same])
-        fail_msg("seed %u: after %.*s: %.300s\nand: %.300s", (unsigned)seed, (int)MIN(same, 300),
-                 one + same - MIN(same, 300), one + same, other + same);
+    assert_sleeping_equals_polling(run_at_random, 20, "PUT");
 }
 
 /* Reclaiming takes long: the operations' reads wait for tokens. */
@@ -170,12 +153,7 @@ run_release(uint64_t seed, gboolean polling)
 /* Resyncs leave a volume alone while its operation is under way, and look at it again after that */
 TEST(released_volumes_sleep_while_they_are_reclaimed)
 {
-    for (uint64_t seed = 1; seed <= 4; seed++) {
-        g_autofree char *asleep = run_release(seed, FALSE);
-        g_autofree char *awake = run_release(seed, TRUE);
-        assert_true(strlen(asleep) > 10000);
-        assert_same_log(seed, asleep, awake);
-    }
+    assert_sleeping_equals_polling(run_release, 4, "PUT");
 }
 
 /* Claims wait for the only worker, and volumes for their claims. */

@@ -4,6 +4,7 @@
 #include "models/api/quota/quota.h"
 #include "models/resource-quota-controller/resource-quota-controller.h"
 #include "sim/random.h"
+#include "tests/lib/same-log.h"
 #include "tests/lib/storage-world.h"
 #include "tests/lib/test.h"
 
@@ -491,11 +492,7 @@ resource_quota_controller_live(uint64_t seed, gboolean polling)
 /* In the end the status shows the actual usage; and a loop that never sleeps comes to the same. */
 TEST(the_status_comes_right)
 {
-    for (uint64_t seed = 1; seed <= 20; seed++) {
-        g_autofree char *sleeping = resource_quota_controller_live(seed, FALSE);
-        g_autofree char *polling = resource_quota_controller_live(seed, TRUE);
-        assert_string_equal(sleeping, polling);
-    }
+    assert_sleeping_equals_polling(resource_quota_controller_live, 20, "");
 }
 
 /* ---- API-156: classes of attributes ---- */

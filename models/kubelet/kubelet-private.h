@@ -163,7 +163,7 @@ enum {
  * tick if it had been there since the kubelet's start: at phase + k period. */
 SimTicker *kubelet_make_loop(
     Kubelet *self, const char *name, unsigned number, SimTime period, gboolean (*pass)(void *self));
-/* Phases of loops: fixed by the kubelet's start, so with the cluster's start as good as random
+/* Phases of loops: fixed by the kubelet's start. At the cluster's start they are therefore random
  * (TIM-61), independent per node. Draws U[0, @below); each loop has its own number @n. */
 SimTime kubelet_draw_phase(const Kubelet *self, uint64_t n, SimTime below);
 /* The tick of the sync loop at which a sync starts that is due at @due (KVM-8). */

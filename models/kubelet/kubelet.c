@@ -137,7 +137,7 @@ new_node(const Kubelet *self)
     return object;
 }
 
-/* The server refuses while the Node is there. If somebody has deleted it, this makes it anew
+/* The server refuses while the Node exists. If somebody has deleted it, this creates it again
  * (NL-102). */
 static void
 decide_register(const void *data, Plan *plan)

@@ -18,9 +18,8 @@ kubelet_sync_tick(const Kubelet *self, SimTime due)
     return due + (self->sync_phase - due % SIM_SECOND + SIM_SECOND) % SIM_SECOND;
 }
 
-/* After a restart the plugin manager's first pass comes at once, and the analyzer's of volumes:
- * their phase is the kubelet's start. With the cluster's start its phase is random, as that of all
- * loops. */
+/* After a restart the first passes of the plugin manager and of the analyzer of volumes come at
+ * once: their phase is the kubelet's start. At the cluster's start all phases are random. */
 SimTicker *
 kubelet_make_loop(
     Kubelet *self, const char *name, unsigned number, SimTime period, gboolean (*pass)(void *self))

@@ -15,7 +15,8 @@ void kubelet_count_actual(const PodMount *mount, int n);
 void kubelet_count_label(const Kubelet *self, MetricFamily family, const Object *pv); /* CSP-28 */
 /* The operation's mount is done for the first time. */
 void kubelet_measure_mount(const Kubelet *self, const PendingOperation *operation);
-/* What a driver said of a claim's volume, of which one pod counts (KVM-74); NULL: nothing more. */
+/* What a driver said of a claim's volume; one pod of the claim counts (KVM-74); NULL: nothing more.
+ */
 typedef struct {
     int64_t bytes, available_bytes, used_bytes;
     int64_t inodes, free_inodes, used_inodes;

@@ -36,7 +36,7 @@ struct PodWorker {
     VolumeStats *stats; /* (owned): NULL: nobody asks about its volumes */
     PodUse *use;        /* (owned): what it uses of the node; NULL: nobody tells */
     SimTime evicted_at;
-    const char *reason, *message; /* interned: status.reason and message; NULL: those of the view */
+    const char *reason, *message; /* interned: status.reason and message; NULL: as in the view */
     GList report_link;
     ObjectUid uid;
     PodVolumes *volumes; /* (owned): what mounts[].spec lies in */
@@ -79,7 +79,7 @@ struct PodWorker {
     PodMount mounts[];
 };
 
-/* What the rooms below the pod workers ask of them; pod-workers/pod-worker.c has them. */
+/* What the rooms below the pod workers ask of them; implemented in pod-workers/pod-worker.c. */
 struct PodCalls {
     /* Begins the step that is wanted. */
     void (*start)(PodWorker *self);

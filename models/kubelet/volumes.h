@@ -59,11 +59,12 @@ struct NodeVolume {
     const char *staging_path;     /* CSI: once staged */
     SimEventId retry;             /* the end of a back-off */
     Informer *pv_informer; /* (owned): tells of a larger PersistentVolume; NULL: not asked for */
-    /* SELinux, interned (CSP-28): of the pod that came first; of what is mounted, NULL: nothing. */
+    /* SELinux labels, interned (CSP-28): of the first pod; of the present mount, NULL: not mounted.
+     */
     const char *label, *mounted_label;
     int64_t told_bytes;    /* the PersistentVolume's size as that told */
     int64_t desired_bytes; /* ... as a pod's sync read it; 0: never */
-    int64_t actual_bytes;  /* the claim's capacity, as far as this node knows; 0: not yet */
+    int64_t actual_bytes;  /* the claim's capacity, if this node knows it; 0: not yet */
     /* For the log of causes: what made it due last, what made it wanted in use, and the round of
      * Node status that tells so. */
     SimCauseId due_by, wanted_by, told_by;

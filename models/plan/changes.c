@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "plan-private.h"
 
-/* Changes of a component's own state: those of queues and tables are the same for all components,
- * the others are ModelClass.apply_change()'s. */
+/* Changes of a component's own state: changes of queues and tables are the same for all components,
+ * others go to ModelClass.apply_change(). */
 
 /* PlanChange.what; @pointer is what they change. */
 enum {

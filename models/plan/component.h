@@ -44,7 +44,7 @@ struct Component {
     const char
         *node_name;   /* PER_NODE, and of a sidecar that runs on nodes; interned; NULL: no node */
     unsigned replica; /* of several of its process: 0, 1, ... */
-    const ObjectKey *pod;   /* PER_DRIVER: the Pod it runs in; NULL: in none of the cluster's */
+    const ObjectKey *pod;   /* PER_DRIVER: the Pod it runs in; NULL: not in a Pod of the cluster */
     LeaderElector *elector; /* PER_DRIVER: the component's, made by its Sidecar; NULL: none */
     uint64_t order;    /* for tickers: unique, registry order then instance; + k for a model's k-th
                           ticker, k < 16 */

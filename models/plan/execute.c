@@ -290,8 +290,8 @@ even_grid_next(const Step *step, SimTime now)
     return at > step->poll.asked_at ? at : at + step->poll.period;
 }
 
-/* The same for a growing grid. The jitter of looks during sleep is drawn as well, so that a poll
- * that sleeps looks at the same instants as one that does not. */
+/* The same for a growing grid. The jitter of looks during sleep is drawn, too, so a sleeping poll
+ * looks at the same instants as one that never sleeps. */
 static SimTime
 growing_grid_next(const Plan *plan, Step *step, SimTime now)
 {

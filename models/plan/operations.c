@@ -88,7 +88,8 @@ uid_matches(ObjectUid a, ObjectUid b)
     return object_uid_equal(a, b) || object_uid_equal(a, any) || object_uid_equal(b, any);
 }
 
-/* OP-1: a running record that matches, else the record of the same key, else the first match. */
+/* OP-1: a running record that matches, otherwise the record of the same key, otherwise the first
+ * match. */
 static PlanOperation *
 operations_find(const Operations *self, OperationKey key)
 {

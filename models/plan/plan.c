@@ -348,7 +348,7 @@ plan_get(Plan *self, const ObjectKey *key, PlanErrors errors)
 int
 plan_list(Plan *self, ObjectKind kind, PlanErrors errors)
 {
-    /* A list has no object of its own: its draws are counted under a key of their own. */
+    /* A list has no object: its draws are counted under a separate key. */
     add_request(self, API_LIST, objects_key(self->start.component->objects, kind, NULL, "*"),
                 errors);
     return last_index(self);

@@ -27,8 +27,8 @@ typedef struct Workers Workers;
 typedef enum {
     PLAN_STOP = 0,                /* the plan has failed: no further step, no plan_then() */
     PLAN_GO_ON = 1 << 0,          /* any error: go on with the next step; plan_code() tells */
-    PLAN_GONE_IS_FINE = 1 << 1,   /* 404: as good as done */
-    PLAN_EXISTS_IS_FINE = 1 << 2, /* 409 AlreadyExists: as good as done */
+    PLAN_GONE_IS_FINE = 1 << 1,   /* 404 counts as done */
+    PLAN_EXISTS_IS_FINE = 1 << 2, /* 409 AlreadyExists counts as done */
     PLAN_DECIDE = 1 << 3,         /* any error: skip to plan_then(), which reads plan_code() */
     PLAN_SEND_ALWAYS = 1 << 4,    /* also a write that changes nothing (VB-92) */
     PLAN_WOKEN =
@@ -94,7 +94,7 @@ int
 plan_update(Plan *self, const Object *base, ObjectEdit edit, const void *arg, PlanErrors errors);
 int plan_update_status(
     Plan *self, const Object *base, ObjectEdit edit, const void *arg, PlanErrors errors);
-/* The same, of what step @step returned. */
+/* The same, about the answer to step @step. */
 int plan_update_result(Plan *self, int step, ObjectEdit edit, const void *arg, PlanErrors errors);
 int plan_update_result_status(
     Plan *self, int step, ObjectEdit edit, const void *arg, PlanErrors errors);
@@ -133,9 +133,9 @@ void plan_change_result(Plan *self,
                         int what,
                         int step); /* a change with the object that @step returned */
 
-/* Changes that need no apply_change(): a queue gets a key; a table of the component loses a key, or
- * gets it. @object: (nullable): the value, of which the table takes a reference; NULL: it is a set
- */
+/* Changes that need no apply_change(): a queue gets a key; a table of the component loses or gets a
+ * key. @object: (nullable): the value, of which the table takes a reference; NULL: the table is a
+ * set */
 void plan_queue(Plan *self, Workers *workers, const ObjectKey *key);
 void plan_forget(Plan *self, GHashTable *table, const ObjectKey *key);
 void plan_remember(Plan *self, GHashTable *table, const ObjectKey *key, const Object *object);
@@ -220,8 +220,8 @@ plan_last_message(const Plan *self)
 {
     return plan_message(self, plan_last_step(self));
 }
-/* Of a gathering: how many plans it started, 0 if it was not carried out; and whether the @i-th of
- * them ended well. */
+/* Of a gathering: the number of plans that it started, 0 if it was not carried out; and whether the
+ * @i-th of them ended well. */
 unsigned plan_gathered(const Plan *self, int step);
 gboolean plan_gathered_well(const Plan *self, int step, unsigned i);
 SimTime plan_started_at(const Plan *self);
@@ -249,11 +249,11 @@ struct PlanStart {
     ApiClient *client;             /* NULL: the component's */
     bool no_think;                 /* its requests leave at once (no TIM-10) */
     /* @decide is called once, and not again after the component's own time. Only for plans that
-     * always begin with a GET: nothing that changes meanwhile makes another plan of them. */
+     * always begin with a GET: no change in the meantime could make a different plan. */
     bool decides_once;
     /* Part of the state that a cluster starts with: requests and calls of NodeGetInfo take no time,
-     * no token and no draw, and no observer hears of them. A driver may not know its answer
-     * beforehand: then the call fails. */
+     * no token and no draw, and no observer is told. If a driver does not know its answer
+     * beforehand, the call fails. */
     bool at_once;
     const char
         *kind; /* of a keyed operation: only failures of the same kind delay it (OP-2); static */

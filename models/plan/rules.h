@@ -12,11 +12,11 @@
  * (tests/plan/rule-walk.h). What is done then is code: a `switch` over the table's own enum. */
 typedef struct {
     const char *id;     /* the rule in docs/rules that the row stands for: "PVC-21.3" */
-    uint32_t all, none; /* applies when all of these facts hold and none of those, ... */
+    uint32_t all, none; /* applies when all of these facts hold and none of the next, ... */
     int then;           /* ... with this consequence: an enum of the table */
 
     /* Columns that most rows leave out. */
-    uint32_t any;        /* one of these facts holds, at least; 0: no matter */
+    uint32_t any;        /* at least one of these facts holds; 0: no matter */
     uint8_t since;       /* from release 1.since on; 0: from the first */
     uint8_t until;       /* ... and before 1.until; 0: up to the latest */
     const char *gate;    /* where this feature gate is on; NULL: no matter */

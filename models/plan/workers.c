@@ -77,8 +77,8 @@ workers_ready(void *data)
 }
 
 /* WorkQueueOptions.fails_again. A free worker would take the key at this instant, and nothing else
- * happens before: what holds now holds then. Keys that wait for a free worker count as well, for
- * their dispatch is pending. */
+ * happens before: the present facts are those of the sync. A key that waits for a free worker
+ * counts, too: its dispatch is pending. */
 static gboolean
 fails_again(void *data, const ObjectKey *key)
 {

@@ -5,8 +5,8 @@
 
 /* Three controllers of kube-controller-manager that protect what is in use: a claim loses its
  * finalizer when no pod uses it, a volume when it is not Bound, a VolumeAttributesClass when no
- * volume and no claim names it (only with the gate VolumeAttributesClass). Rules: docs/rules/pvc-
- * pv-protection.md */
+ * volume and no claim names it (only with the gate VolumeAttributesClass). Rules: docs/rules/
+ * pvc-pv-protection.md */
 extern const ModelClass pvc_protection_class;
 extern const ModelClass pv_protection_class;
 extern const ModelClass vac_protection_class;

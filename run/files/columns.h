@@ -3,8 +3,8 @@
 
 #include <glib.h>
 
-/* A result file as a table of its columns, of which its header, its rows, its JSON Schema and its
- * table in docs/results.md are made. A row is: name, type, unit, meaning, and the value as an
+/* A result file as a table of columns: its header, its rows, its JSON Schema and its table in
+ * docs/results.md are made from it. A row is: name, type, unit, meaning, and the value as an
  * expression over the variables of the function that writes the rows.
  *
  *     #define REQUEST_COLUMNS(X)                                                                \

@@ -4,13 +4,14 @@
 #include <glib.h>
 
 /* Reads rows of CSV by the names of their columns. Cells have no quotes; blanks around them do not
- * count. Blank lines and those that begin with # are skipped; the first other line has the names.
+ * count. Blank lines and lines that begin with # are skipped; the first other line has the names.
  */
 typedef struct {
     char **lines;
-    char **names;  /* NULL: there are no rows */
-    char **cells;  /* of the present row */
-    unsigned line; /* its line, from 1; before the first row: that of the names */
+    char **names; /* NULL: there are no rows */
+    char **cells; /* of the present row */
+    unsigned
+        line; /* the line of the present row, from 1; before the first row: the line of the names */
 } CsvReader;
 
 CsvReader *csv_reader_new(const char *text);

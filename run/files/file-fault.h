@@ -17,7 +17,7 @@ void file_fault_free(FileFault *fault);
 GPtrArray *file_faults_new(void);
 /* "file:line:column: path: message (hint)", with control characters escaped. (owned) */
 char *file_fault_text(const FileFault *fault);
-/* All faults, at most @most of them, a line each. (owned) */
+/* All faults, at most @most, a line each. (owned) */
 char *file_faults_text(const GPtrArray *faults, unsigned most);
 /* Adds a fault to @faults (nullable). @hint: nullable. All are copied. */
 void file_faults_add(GPtrArray *faults,

@@ -12,8 +12,8 @@
  * "-" is the standard input. Returns: a descriptor; -1 with @error */
 int input_open(const char *path, GError **error);
 
-/* The same as g_file_get_contents(), of what input_open() opens. More than INPUT_BYTES_MAX is an
- * error. */
+/* The same as g_file_get_contents(), for files that input_open() opens. More than INPUT_BYTES_MAX
+ * is an error. */
 gboolean input_get_contents(const char *path, char **contents, gsize *length, GError **error);
 
 /* Whether @path is below @folder ("": the present one), without links that lead out. A file that is

@@ -3,6 +3,7 @@
 
 #include <glib.h>
 
-/* Returns: (owned): @text with its control characters, and bytes that are no UTF-8, as "\n",
- * "\x1b": no terminal obeys them, and they begin no line. @keep: those that stay, such as "\n" */
+/* Returns: (owned): @text with control characters and bytes that are not UTF-8 as "\n", "\x1b": a
+ * terminal obeys none of them, and they begin no line. @keep: control characters that stay, such as
+ * "\n" */
 char *printable(const char *text, const char *keep);

@@ -23,7 +23,7 @@ typedef struct {
 
 #define RESULT_FILE_GATHERED (256 * 1024) /* bytes of one write */
 
-/* @folder must exist; else the first write fails. Returns: (owned) */
+/* @folder must exist; otherwise the first write fails. Returns: (owned) */
 ResultFile *result_file_new(const char *folder, const char *name);
 /* All text stays in its text, and is never written: do not finish it. Returns: (owned) */
 ResultFile *result_file_new_in_memory(void);

@@ -77,7 +77,7 @@ struct SchemaReader {
     GPtrArray *tables; /* g_hash_table_unref() */
     GPtrArray *maps;   /* string_map_unref() */
     GPtrArray *lists;  /* string_list_unref() */
-    /* Hears of what is no fault, at the reader's place. NULL: nobody does */
+    /* Is told of notes that are not faults, at the reader's place. NULL: nobody is told */
     void (*warn)(SchemaReader *reader, const char *message);
     void *warn_data; /* of its owner */
 };

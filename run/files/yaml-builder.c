@@ -270,7 +270,7 @@ static const char *const trues[] = {"true", "True", "TRUE", "yes", "Yes", "YES",
 static const char *const falses[] = {"false", "False", "FALSE", "no",  "No",  "NO",
                                      "n",     "N",     "off",   "Off", "OFF", NULL};
 
-/* Returns: (owned): NULL: none of these words */
+/* Returns: (owned): NULL: another word */
 static json_t *
 word_value(const char *text, gsize length)
 {

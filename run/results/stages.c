@@ -236,7 +236,7 @@ last_on_node(
     return never;
 }
 
-/* The pod's @i-th volume: those of claims, then those that stand in it. NULL: not bound yet */
+/* The pod's @i-th volume: first volumes of claims, then inline volumes. NULL: not bound yet */
 static const ObjectKey *
 volume_of_pod(const Run *run, const PodRecord *record, unsigned i)
 {

@@ -37,9 +37,9 @@ typedef struct {
 /* A stage of an object, and the cause of its end. */
 typedef struct {
     const ObjectKey *object;
-    const char *node; /* of detach: the node; else NULL */
+    const char *node; /* of detach: the node; otherwise NULL */
     SimTime from, to;
-    SimTime scheduled; /* of pod-start: when the pod was bound to a node; else TIME_UNSET */
+    SimTime scheduled; /* of pod-start: when the pod was bound to a node; otherwise TIME_UNSET */
     SimCauseId scheduled_by;
     SimCauseId cause; /* of the event at @to */
     Stage stage;
@@ -74,7 +74,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Stages, stages_free)
 /* Returns: (borrowed): of StageRecord: the values of the samples, in their order within a stage.
  * Large: made at the first call. */
 const GArray *stages_records(const Stages *self);
-/* The same records, one after the other: none is kept. */
+/* The same records, one after the other; no record is kept. */
 typedef void (*StageRecordTaker)(void *data, const StageRecord *record);
 void stages_each(const Stages *self, StageRecordTaker take, void *data);
 /* Returns: (borrowed): of PodTimes, ClaimTimes, VolumeTimes, SnapshotTimes, in order of creation.

@@ -32,7 +32,7 @@ pattern_finds(const Checker *self, const ScenarioAction *action)
     return FALSE;
 }
 
-/* Controllers name the objects of these kinds, so a name in a scenario cannot be checked. */
+/* Controllers choose the names of these objects, so a name in a scenario cannot be checked. */
 static gboolean
 is_named_by_controllers(ObjectKind kind)
 {

@@ -22,7 +22,7 @@ check_class(Checker *self, const ManifestInfo *info, const char *class_name, con
                   "there is no StorageClass \"%s\"", class_name);
 }
 
-/* The back end of a driver is also that of the in-tree plugin that it takes over. */
+/* The back end of a driver also serves the in-tree plugin that the driver takes over. */
 static gboolean
 knows_driver(const Checker *self, const char *name)
 {

@@ -32,7 +32,8 @@ checker_fault(Checker *self,
 #define HINTED_FAULTS_MAX 100
 #define HINT_NAMES_MAX 2000
 
-/* The nearest name among the manifests' objects of a kind. Returns: (owned): NULL: none is near */
+/* The nearest name among the manifests' objects of a kind. Returns: (owned): NULL: no name is near
+ */
 char *
 checker_nearest(const Checker *self, ObjectKind kind, const char *name)
 {

@@ -35,7 +35,7 @@ gboolean checker_has(const Checker *self,
                      const char *namespace,
                      const char *name,
                      const ManifestInfo *from);
-/* Returns: (owned): a hint at the nearest name of that kind; NULL: none is near */
+/* Returns: (owned): a hint at the nearest name of that kind; NULL: no name is near */
 char *checker_nearest(const Checker *self, ObjectKind kind, const char *name);
 /* The same for a name in a manifest, where it may belong to numbered copies. */
 char *checker_hint(const Checker *self, ObjectKind kind, const char *namespace, const char *name);

@@ -246,8 +246,8 @@ zone_map(SchemaReader *reader, const char *key, const char *zone)
     return map;
 }
 
-/* The volumes' own keys of a pool's place: a volume takes room in the pool if it is there as far as
- * its own keys tell. */
+/* The place of a pool by the keys that volumes have, too: a volume takes room in the pool if its
+ * own keys do not say otherwise. */
 static const StringMap *
 pool_map(SchemaReader *reader, const json_t *topology, const StringList *of_volumes)
 {
@@ -283,7 +283,8 @@ set_pools(Loader *self,
     options->n_pools = fields->pools.n;
 }
 
-/* Options that can change during a run, but for those that the fields are read into. */
+/* Options that can change during a run, apart from the fields that are read directly into the
+ * model. */
 static void
 set_run_time_options(Loader *self,
                      const DriverFields *fields,

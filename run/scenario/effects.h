@@ -10,7 +10,7 @@ typedef enum {
     FIELD_NOT_MODELLED, /* its text is the effect */
     FIELD_NO_EFFECT,
     FIELD_LEFT_OUT, /* the README tells of it */
-    FIELD_AS,       /* its text is the kind that has the rows of what is in it */
+    FIELD_AS,       /* its text names the kind whose rows apply to its contents */
 } FieldEffectClass;
 
 typedef struct {

@@ -147,8 +147,8 @@ typedef struct {
         const char *version;
         const json_t *feature_gates;
         gboolean unlimited_qps;
-        double api_server_load;            /* below 0: that of the timing */
-        SimDist *pod_sandbox, *image_pull; /* NULL: those of the timing */
+        double api_server_load;            /* below 0: as in the timing */
+        SimDist *pod_sandbox, *image_pull; /* NULL: as in the timing */
     } kubernetes;
     const char *timing;
     SchemaList nodes;    /* of NodeFields */

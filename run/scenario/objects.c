@@ -443,8 +443,8 @@ manifests_of(Loader *self, int action, unsigned *n)
     return manifests;
 }
 
-/* A kind without a model. Returns: FALSE: Kubernetes has none of that name, and apiVersion names no
- * other group */
+/* A kind without a model. Returns: FALSE: Kubernetes has no kind of that name, and apiVersion names
+ * no other group */
 static gboolean
 find_other(Loader *self, const TargetFields *target, ScenarioAction *action)
 {

@@ -16,9 +16,9 @@ program_of(const char *path)
     return g_strdup(parts[0] != NULL ? parts[0] : "");
 }
 
-/* "csi-provisioner", the name of images, and "origin-csi-external-provisioner", that of builds of
- * vendors, are "external-provisioner", the name of the project. Other provisioners are called
- * external, too: the names before that word are few. */
+/* "csi-provisioner" (the image's name) and "origin-csi-external-provisioner" (builds of vendors)
+ * mean "external-provisioner", the project's name. Other provisioners are called external, too, so
+ * only a few words may stand before that one. */
 static const ProcessClass *
 process_named(const char *name)
 {

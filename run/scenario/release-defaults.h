@@ -27,7 +27,7 @@ typedef struct {
 
 /* "v3.6.1", "3.6" */
 gboolean program_version_parse(const char *text, ProgramVersion *version);
-/* Whether a row of sidecar-releases.md tells of this process: it has versions of its own. */
+/* Whether sidecar-releases.md has a row for this process, which then has versions. */
 gboolean release_defaults_know(const ProcessClass *class);
 /**
  * release_default:
@@ -39,12 +39,8 @@ const char *release_default(const ProcessClass *class,
                             const char *name,
                             ProgramVersion version,
                             int kubernetes);
-/**
- * release_default_gates:
- * @given: (nullable): what the user sets: "A=true,B=false"; counts more
- * Returns: (nullable) (owned): @given with the defaults of that release before it; %NULL: none of
- * them
- */
+/* release_default_gates: @given: (nullable): what the user sets: "A=true,B=false"; it has priority
+ * Returns: (nullable) (owned): the release's defaults followed by @given; %NULL: neither */
 char *release_default_gates(const ProcessClass *class,
                             ProgramVersion version,
                             int kubernetes,

@@ -33,8 +33,8 @@ typedef struct {
     gboolean is_incomplete; /* a file could not be read: a missing object may be in it */
     GString *directory;     /* folder of the scenario file; other files are relative to it */
     const ScenarioOptions *options;
-    GChecksum
-        *checksum; /* of everything that a run depends on; NULL: the scenario is only checked */
+    GChecksum *
+        checksum; /* hash of everything that a run depends on; NULL: the scenario is only checked */
     GPtrArray *faults;
     GPtrArray *warnings;        /* see warnings.c */
     const GPtrArray *documents; /* of the scenario's own file */
@@ -126,13 +126,14 @@ void loader_tell_warnings(Loader *self);
 void loader_tell_effects(Loader *self, const ManifestInfo *info);
 /* The same for a whole @object of a kind that is left out. */
 void loader_tell_kind_effect(Loader *self, const char *kind, const char *object);
-/* Whether docs/fields.md has this kind among those that are left out. */
+/* Whether docs/fields.md lists this kind as left out. */
 gboolean loader_knows_kind_effect(const char *kind);
 
 /* start.c */
 /* Looks for the newest time stamp in an object of the start. */
 void loader_see_times(Loader *self, const json_t *manifest);
-/* The time of t = 0: from spec.start, else the newest time stamp seen, else the calendar's 0. */
+/* The time of t = 0: from spec.start, otherwise the newest time stamp in the input, otherwise the
+ * calendar's 0. */
 void loader_read_start(Loader *self);
 
 /* objects.c */

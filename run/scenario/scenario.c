@@ -15,7 +15,7 @@
 
 #define API_VERSION "kvolsim.io/v1"
 #define DEFAULT_TIMING "timing-1.32"
-/* The models follow release 1.32; flags and gates of other releases are known as well. */
+/* The models follow release 1.32; flags and gates of other releases are known, too. */
 #define MINOR_DEFAULT 32
 
 typedef struct {

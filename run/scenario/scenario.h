@@ -167,7 +167,7 @@ typedef struct {
 typedef enum {
     SUBRESOURCE_NONE, /* the object itself */
     SUBRESOURCE_STATUS,
-    SUBRESOURCE_BINDING, /* of a pod: the patch has its node as spec.nodeName */
+    SUBRESOURCE_BINDING, /* of a pod: the patch uses the pod's node as spec.nodeName */
 } ScenarioSubresource;
 
 /* One action from outside the cluster. A run expands generators (count, interarrival), not the

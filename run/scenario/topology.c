@@ -235,7 +235,7 @@ take_keys(Loader *self, const ScenarioDriver *driver, TopologyFields *topology)
         topology->keys[topology->n++] = (ScenarioTopologyKey){.key = all->pdata[i]};
 }
 
-/* The limit of the first CSINode is that of nodes that join later; the others have their own. */
+/* Nodes that join later have the limit of the first CSINode; the others have their own. */
 static void
 take_limit(Loader *self, const ScenarioDriver *driver, DriverFields *fields)
 {

@@ -264,7 +264,8 @@ append_limit(const CsiModelledLimit *limit, OpenValue open, GString *text)
     g_string_append_printf(text, ", perNode: %s}", limit->per_node ? "true" : "false");
 }
 
-/* Writes all limits anew with one value open, so it does not matter whether a profile set them. */
+/* Writes all limits again with one value left open, so it does not matter whether a profile set
+ * them. */
 static void
 add_limit(const ScenarioDriver *driver,
           unsigned number,

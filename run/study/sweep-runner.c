@@ -209,8 +209,8 @@ keep_value(SweepRunner *self, unsigned point, unsigned replication, const SweepO
     g_array_index(self->values[point], double, replication) = number;
 }
 
-/* The number of the point's values before the first gap. @is_measured: (out): all of them are
- * numbers */
+/* The number of the point's values before the first gap. @is_measured: (out): whether all of them
+ * are numbers */
 static unsigned
 prefix(const SweepRunner *self, unsigned point, gboolean *is_measured)
 {
@@ -225,7 +225,7 @@ prefix(const SweepRunner *self, unsigned point, gboolean *is_measured)
     return n;
 }
 
-/* Requests the replications that the point still needs, as far as that is known. A point with an
+/* Requests the replications that the point still needs, by what is known now. A point with an
  * unmeasurable run never reaches the wanted width. */
 static void
 advance(SweepRunner *self, unsigned point)

@@ -10,8 +10,8 @@ typedef struct {
     double mean;
     double deviation; /* the sample's standard deviation; 0 with one value */
     double half; /* of the confidence interval: mean ± half; infinite with fewer than two values */
-    double correlation; /* of neighbours (lag 1): batches that are too short are alike; 0 with fewer
-                           than three */
+    double correlation; /* of neighbours (lag 1): near 1, batches are too short; 0 with fewer than
+                           three */
 } Estimate;
 
 /* The number t with P(|T| <= t) = @confidence for Student's distribution. The same on every

@@ -37,7 +37,7 @@ SweepStore *sweep_store_open(const char *file, GError **error);
 void sweep_store_free(SweepStore *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(SweepStore, sweep_store_free)
 
-/* Writes runs, all or none of them. Runs that are in the file stay unchanged. */
+/* Writes all of the runs, or no run. Runs that are in the file already stay unchanged. */
 gboolean sweep_store_add(
     SweepStore *self, const Sweep *sweep, const SweepRow *rows, unsigned n_rows, GError **error);
 /* Calls @visit for each stored run with its value of one measure (batch 0), by point and

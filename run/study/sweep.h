@@ -76,7 +76,7 @@ typedef struct {
 typedef struct {
     const char *file, *name, *description;
     const char *scenario_file; /* the path to open */
-    uint64_t seed;             /* of all runs: replication r draws the same everywhere */
+    uint64_t seed;             /* of all runs: replication r draws the same in every point */
     gboolean independent;      /* no common random numbers: each point has its own seeds */
     SimTime warm_up;           /* earlier durations are ignored */
     unsigned batches;          /* batch means: parts that a run's times are cut into; 0: none */
@@ -118,11 +118,8 @@ unsigned sweep_add_point(Sweep *self, const char *const *set, const char *const 
 /* @statistic: "mean", "p99" and so on, as sweep_statistic_parse() takes it. It must be right. */
 void sweep_add_stage(Sweep *self, const char *name, Stage stage, const char *statistic);
 void sweep_add_value(Sweep *self, const char *name, SweepValueKind value);
-/**
- * sweep_finish:
- * Checks the scenario of every point, and works out who the study is (its identity).
- * Returns: %FALSE if @faults got some
- */
+/* sweep_finish: Checks the scenario of every point, and computes the identity of the study.
+ * Returns: %FALSE if @faults got some */
 gboolean sweep_finish(Sweep *self, const char *data_dir, GPtrArray *faults);
 
 /* The statistic that @text means, with its number and unit: "mean", "min", "max", "count", "p50",

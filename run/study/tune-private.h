@@ -24,7 +24,7 @@ struct Tune {
     const TuneOptions *options;
     Scenario *scenario;
     GPtrArray *knobs;  /* of Knob (owned) */
-    GPtrArray *flags;  /* of Knob: those to tune */
+    GPtrArray *flags;  /* of Knob: the knobs to tune */
     GPtrArray *trials; /* of TuneTrial (owned), in the order of trying */
     uint64_t *arrived; /* (owned): of each slo: the most that went through the stage at any of the
                           first steps */

@@ -268,8 +268,8 @@ make_trials(Tune *self, const GPtrArray *trials, GError **error)
     return SWEEP_DONE;
 }
 
-/* Makes those of @n settings that were not tried before, at once. @all: levels, one after the
- * other; NULL: the scenario as it is */
+/* Makes the runs of the @n settings that were not tried before, at once. @all: levels, one after
+ * the other; NULL: the scenario as it is */
 static SweepEnd
 try_all(Tune *self, const int *all, unsigned n, GError **error)
 {

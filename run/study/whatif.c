@@ -304,8 +304,8 @@ whatif_text(const Whatif *self, const SweepTable *table)
 
 /* ---- For programs ---- */
 
-/* Of the difference from the runs as they are: its mean, or an end of its interval. NAN: none is
- * there */
+/* A number about the difference from the unchanged runs: its mean, or an end of its interval. NAN:
+ * there is none */
 static double
 difference(const WhatifChange *change, int side)
 {

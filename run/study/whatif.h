@@ -13,7 +13,7 @@ typedef struct {
     const char *const *set; /* as in ScenarioOptions: changes of all points; NULL: none */
     Stage stage;
     const char *statistic; /* of the stage's times: as in sweep_statistic_parse() */
-    const char *value;     /* in place of both: the name of a value in seconds; NULL: none */
+    const char *value;     /* instead of both: the name of a value in seconds; NULL: not used */
     unsigned replications;
 } WhatifOptions;
 

@@ -150,7 +150,7 @@ find_source(const Run *self, const Claim *claim, CsiModelledVolume *past)
     }
 }
 
-/* NULL: none of the run has it */
+/* NULL: no driver of the run has it */
 static CsiModelledDriver *
 driver_of_volume(const Run *self, const Volume *volume)
 {

@@ -443,7 +443,7 @@ call_log_read(const char *path, json_t **head, GError **error)
 
 /* ---- What the calls lead to ---- */
 
-/* Adds the result of the calls of method @adds and removes that of @removes, in order; only calls
+/* Adds the results of calls of the method @adds and removes those of @removes, in order; only calls
  * with OK count. */
 static GPtrArray *
 fold(const CallLog *self, char *(*adds)(const CallRow *row), char *(*removes)(const CallRow *row))

@@ -281,8 +281,7 @@ find_plugin(Census *self, const char *driver, gsize length)
     return plugin;
 }
 
-/* The plugin of "kubernetes.io/csi/<driver>^<handle>"; usually the same as that of the previous
- * volume. */
+/* The plugin of "kubernetes.io/csi/<driver>^<handle>"; usually the previous volume's plugin. */
 static CensusPlugin *
 census_plugin_of(Census *self, const char *unique_name, CensusPlugin *last)
 {

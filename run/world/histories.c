@@ -75,8 +75,8 @@ add_revision(const Histories *self,
     api_server_import(cluster_api(self->run->cluster), revision);
 }
 
-/* The template of the current revision is unknown during an update; so is that of the update
- * revision, as long as the controller has not seen the last change of the set. */
+/* During an update the template of the current revision is unknown; the template of the update
+ * revision is unknown, too, until the controller has seen the last change of the set. */
 static void
 add_stateful(const Histories *self, const StatefulSet *set)
 {

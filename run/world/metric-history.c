@@ -116,7 +116,7 @@ thin_out(MetricHistory *self)
     g_array_set_size(self->scrapes, n);
 }
 
-/* Adds series that are new, and those that no longer rest. */
+/* Adds new series, and series that no longer rest. */
 static void
 find_awake(MetricHistory *self)
 {

@@ -127,7 +127,7 @@ unsigned milestones_count(const Milestones *self);
 Milestone milestones_at(const Milestones *self, unsigned i);
 /* The last milestone of an object: index + 1; 0: none. */
 uint32_t milestones_last(const Milestones *self, const ObjectKey *object);
-/* Fills @milestones with those of an object, the latest first. */
+/* Fills @milestones with the milestones of an object, the latest first. */
 void milestones_of(const Milestones *self, const ObjectKey *object, GArray *milestones);
 unsigned milestones_n_pods(const Milestones *self);
 const PodRecord *milestones_pod(const Milestones *self, unsigned i);

@@ -2,8 +2,8 @@
 #include "models/api/fields.h"
 #include "run-private.h"
 
-/* Objects that no model reads, as the cluster has them at its beginning: those of manifests, and
- * what controllers have made in each namespace. */
+/* Objects that no model reads, as they are at the cluster's beginning: objects of manifests, and
+ * objects that controllers have made in each namespace. */
 
 static const char *const first_namespaces[] = {"default", "kube-node-lease", "kube-public",
                                                "kube-system"};
@@ -44,7 +44,7 @@ add_service(Run *self)
         api_server_place(cluster_api(self->cluster), world_parse(self, service));
 }
 
-/* The namespaces that every cluster has, and those of the objects. */
+/* The namespaces of every cluster, and the namespaces that the objects are in. */
 static void
 add_namespaces(Run *self)
 {

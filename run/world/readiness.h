@@ -43,7 +43,7 @@ typedef struct {
     GArray *nodes;         /* of NodeChange, in order of time */
     GArray *workloads;     /* of ReadinessWorkload, in order of appearance */
     GHashTable *number_of; /* ObjectKey or interned namespace -> number + 1 */
-    GHashTable *parents;   /* ObjectKey of a ReplicaSet -> that of its Deployment */
+    GHashTable *parents;   /* ObjectKey of a ReplicaSet -> ObjectKey of its Deployment */
     Sim *sim;
 } Readiness;
 
@@ -51,5 +51,5 @@ typedef struct {
 Readiness *readiness_new(Records *records, Sim *sim);
 void readiness_free(Readiness *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Readiness, readiness_free)
-/* The number under which a workload counts: that of its Deployment, or its own. */
+/* The number under which a workload counts: its Deployment's, or its own. */
 uint32_t readiness_resolve(const Readiness *self, uint32_t workload);

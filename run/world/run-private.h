@@ -75,8 +75,8 @@ void world_join_node(Run *self, Object *node, GHashTable *kubelet);
 /* faults.c. Begins a fault; @over is called at its end, or at once if it has none. */
 void fault_begin(Run *self, const ScenarioAction *action, void (*over)(void *data), void *data);
 
-/* faults.c. Returns: (interned): the node of the first pod with a matching name; NULL: none is on a
- * node */
+/* faults.c. Returns: (interned): the node of the first pod with a matching name; NULL: no such pod
+ * is on a node */
 const char *run_node_of_pod(const Run *self, const char *name);
 
 /* autoscaler.c: starts an autoscaler for each group of nodes that has one. */

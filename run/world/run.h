@@ -38,9 +38,9 @@ typedef struct {
                               Strings *strings,
                               const ScenarioDriver *driver,
                               const CsiWaits *waits);
-    /* Called before each event with its time (or that of the end, if earlier): waits until it is
-     * due. May schedule events, and then says so, because the next event may be another one. NULL:
-     * virtual time does not wait */
+    /* Called before each event with its time (or the end's time, if earlier): waits until it is
+     * due. If it schedules events, it returns RUN_PACE_AGAIN, because the next event may be another
+     * one. NULL: virtual time does not wait */
     RunPace (*pace)(void *data, SimTime next);
     void *hook_data; /* of both */
 } RunOptions;
@@ -102,10 +102,10 @@ void run_finish(Run *self);
  * run. */
 RunStep run_step(Run *self, SimTime limit);
 
-/* Somebody who does an action by hand. */
+/* An action by hand. */
 typedef struct {
-    /* Told of each answer of the API server; @key: whom it was about; @response: borrowed. NULL:
-     * nobody listens */
+    /* Told of each answer of the API server; @key: the object; @response: borrowed. NULL: nobody
+     * listens */
     void (*answered)(void *data, const ObjectKey *key, const ApiResponse *response);
     /* Of a PATCH, at the instant of its commit: the patch in place of the action's. Returns:
      * (owned): a merge patch; %NULL: nothing is changed. NULL: the action's */

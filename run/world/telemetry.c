@@ -322,7 +322,7 @@ claim_written(Telemetry *self, const Claim *before, const Claim *after)
         sim_series_add(metric_series(self->metrics, METRIC_RETROACTIVE, manager, NULL), 1);
 }
 
-/* MET-72, MET-74: from the first CreateVolume on, as far as visible from outside. */
+/* MET-72, MET-74: from the first CreateVolume on, by what is visible from outside. */
 static void
 volume_provisioned(Telemetry *self, const Volume *volume)
 {

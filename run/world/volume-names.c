@@ -60,7 +60,7 @@ volumes_of_driver(const VolumeNames *self, const CsiDriver *driver)
     return NULL;
 }
 
-/* @driver: NULL: none of the cluster's */
+/* @driver: NULL: not a driver of the cluster */
 static void
 add_names(VolumeNames *self,
           ObjectKey *volume,

@@ -43,7 +43,8 @@ csi_steps_not_registered(Plan *plan, const PendingOperation *operation, const ch
 CsiRun *
 csi_client_begin(Plan *plan, CsiMethod method, CsiPluginThen then)
 {
-    CsiRun *run = plan_notes(plan); /* of the function before: a mount stages, then publishes */
+    CsiRun *run =
+        plan_notes(plan); /* used by the function before: a mount stages first, then publishes */
 
     if (run == NULL)
         run = plan_new_notes(plan, CsiRun, NULL);

@@ -29,7 +29,7 @@ gboolean csi_spec_changes_group(const Volume *volume,
                                 int64_t fs_group,
                                 const char *policy,
                                 gboolean read_only);
-/* CSP-23: whether a change of the files' group visits all of them. Returns: the rule */
+/* CSP-23: whether a change of the files' group visits every file. Returns: the rule */
 const char *
 csi_spec_walks(const PodSpec *pod, const CsiFiles *files, const Release *release, gboolean *walks);
 /* CSP-24. Returns: (borrowed): the part of the path from the pod's uid on */
@@ -80,8 +80,8 @@ CsiCapability csi_spec_capability(Strings *strings,
                                   CsiNodeCapabilities can,
                                   int64_t fs_group);
 
-/* Returns: (owned): a stand-in for the PersistentVolume that an inline volume does not have: its
- * name is that of the volume in the pod */
+/* Returns: (owned): a stand-in for the PersistentVolume of an inline volume: its name is the
+ * volume's name in the pod */
 Object *csi_spec_inline_volume(const Component *component,
                                const Object *pod,
                                const PodVolume *inline_volume);
@@ -204,8 +204,8 @@ const char *csi_metrics_path(const Kubelet *self, const PodMount *mount);
 
 /* Beside the directory of a mount in a pod. @node: of the kubelet. Returns: (owned) */
 StringMap *csi_saved_data(Strings *strings, const NodeVolume *volume, const char *node);
-/* ConstructVolumeSpec and ConstructBlockVolumeSpec. Returns: (owned): the volume as far as the file
- * tells; NULL: there is no file, or it names no driver or handle */
+/* ConstructVolumeSpec and ConstructBlockVolumeSpec. Returns: (owned): the parts of the volume that
+ * the file tells; NULL: there is no file, or it names no driver or handle */
 Object *csi_saved_data_volume(const Component *component, const StringMap *data, gboolean is_block);
 
 /* ---- client.c, spec.c: the driver of an operation, and its names and paths ---- */

@@ -273,7 +273,7 @@ csi_spec_walked_directory(const char *target_path)
 typedef enum {
     ENFORCED = 1 << 0,  /* the node has SELinux */
     SUPPORTED = 1 << 1, /* the driver mounts with -o context */
-    LEVEL = 1 << 2,     /* the pod has a level of its own */
+    LEVEL = 1 << 2,     /* the pod sets its own level */
     RECURSIVE = 1 << 3, /* ... and asks for relabelling */
     RWOP = 1 << 4,
     SELINUX_FACTS_END = 1 << 5,
@@ -484,7 +484,7 @@ account_of(const Pod *pod)
     return pod->spec->service_account != NULL ? pod->spec->service_account : "default";
 }
 
-/* A made-up token says who has it, for how long, and for whom. Returns: interned */
+/* A made-up token tells its owner, its duration and its audience. Returns: interned */
 static const char *
 make_tokens(Strings *strings, const TokenRequests *requests, const Pod *pod, SimTime now)
 {

@@ -256,7 +256,7 @@ limit_facts(const PodWorker *worker, SimTime now)
     return facts;
 }
 
-/* Of Kubernetes' active pods those that the kubelet does not stop already. */
+/* Kubernetes' active pods without the pods that the kubelet stops already. */
 static gboolean
 is_active(const PodWorker *worker)
 {

@@ -5,7 +5,7 @@
 #include "models/api/local/machine-use.h"
 #include "thresholds.h"
 
-/* What a machine and its pods use, as far as annotations tell. */
+/* What a machine and its pods use, by their annotations. */
 
 struct PodUse {
     const char *text; /* interned: the annotation that was read */

@@ -18,7 +18,7 @@ void pressure_begin(Kubelet *self); /* once all of its handlers are there */
 void pressure_clear(Kubelet *self);
 void pressure_changed(Kubelet *self); /* MACHINE_PRESSURE_CHANGED */
 void pressure_look(Kubelet *self);    /* the next look may find something new */
-/* The machine runs short of what an imported Node says. */
+/* The shortages that an imported Node reports. */
 void pressure_imported(Kubelet *self, const Node *node);
 /* The Node says otherwise than its kubelet. */
 gboolean pressure_is_told_wrong(const Kubelet *self, const Node *node);

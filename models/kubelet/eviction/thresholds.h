@@ -67,7 +67,7 @@ const char *signal_resource(EvictionSignal signal);
 /* @cause: an EvictionSignal or EvictionCause. Returns: (static): the label eviction_signal */
 const char *eviction_cause_name(unsigned cause);
 
-/* Where a pod stands among those that may be evicted. */
+/* The rank of a pod among the pods that may be evicted. */
 typedef struct {
     gboolean exceeds; /* it uses more than it asked for */
     int32_t priority;

@@ -69,7 +69,7 @@ start_operation(NodePlugin *self, PlanDecide decide)
     self->plan = plan_start(&start); /* NULL: it is over */
 }
 
-/* REG-14: the end of a registration is an operation of its own. */
+/* REG-14: the end of a registration is a separate operation. */
 static void
 reconcile(NodePlugin *self)
 {
@@ -106,7 +106,7 @@ plugin_pass(void *data)
         reconcile(plugin);
         more |= !plugin->running && plugin->actual != plugin->desired;
     }
-    return more; /* an operation's end wakes the loop as well */
+    return more; /* the end of an operation wakes the loop, too */
 }
 
 /* ---- The watcher: REG-8, REG-9, REG-10, REG-11 ---- */

@@ -82,7 +82,7 @@ void plugin_registration_decide_look_for_csi_node(const void *self, Plan *plan);
 void plugin_registration_apply(const PlanChange *change);
 
 /* CSP-15: whether a driver that speaks these versions of CSI may register. @versions: ends with
- * NULL. @existing: those of the driver of its name that is registered; NULL: none. Returns:
+ * NULL. @existing: the versions of a registered driver of this name; NULL: there is none. Returns:
  * (owned): why not; NULL: it may */
 char *plugin_versions_fault(const char *const *versions, const char *const *existing);
 

@@ -230,7 +230,7 @@ collision_text(Plan *plan, const Object *node, const StringPair *collision)
                         object_label(node, collision->key));
 }
 
-/* REG-21: a patch of the status carries metadata as well. */
+/* REG-21: a patch of the status includes metadata. */
 static void
 decide_install(const void *data, Plan *plan)
 {

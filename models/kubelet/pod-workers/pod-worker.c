@@ -166,7 +166,7 @@ worker_sync_in_time(PodWorker *self)
 }
 
 typedef enum {
-    DONE = 1 << 0, /* else the step has failed, or was cancelled */
+    DONE = 1 << 0, /* otherwise the step has failed, or was cancelled */
     IN_SYNC = 1 << 1,
     IN_TERMINATING = 1 << 2,
     OVER = 1 << 3,   /* the containers have ended for good, and a sync has seen it (KVM-88) */

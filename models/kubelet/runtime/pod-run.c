@@ -26,8 +26,8 @@ struct PodRun {
     int exit_code;      /* of the last one, once it has ended */
     gboolean has_ended;
     gboolean has_news; /* of a restart for another definition */
-    /* Definitions that differ from the pod's (KVM-102): those that run, and those that a restart
-     * under way will start. (owned): NULL: the pod's */
+    /* Definitions of containers that differ from the pod's (KVM-102): the running ones, and those
+     * that a restart under way will start. (owned): NULL: as in the pod */
     PodSpec *running, *starting;
     uint32_t *more; /* (owned): restarts of each container alone; NULL: none */
 };
@@ -151,7 +151,7 @@ pod_run_pod_changed(PodWorker *worker, const Pod *before)
     if (self == NULL)
         return;
     if (!worker->running)
-        self->backoff = 0; /* another definition has a back-off of its own */
+        self->backoff = 0; /* another definition starts with a new back-off */
     else if (self->running == NULL)
         self->running = pod_spec_ref(before->spec);
 }

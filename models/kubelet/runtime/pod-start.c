@@ -41,7 +41,7 @@ image_name(const PodSpec *spec, unsigned container)
     return image == NULL ? "" : image;
 }
 
-/* Returns: (borrowed): NULL: it was never pulled in a time of its own */
+/* Returns: (borrowed): NULL: it was never pulled at a time of its own */
 static const PulledImage *
 find_pulled(const Kubelet *self, const char *image)
 {
@@ -126,8 +126,8 @@ add_container_events(Plan *plan, const Object *pod, const char *name, int minor)
     plan_event(plan, pod, "Normal", "Started", "Started container %s", name);
 }
 
-/* KVM-101: the pull begins after all that were asked for before, unless they run side by
- * side. What is there by then takes no more time. */
+/* KVM-101: the pull begins after all pulls that were requested before, unless pulls run side by
+ * side. An image that is there by then takes no more time. */
 static void
 add_pull(const Kubelet *self, Plan *plan, PodStart *start, const char *image)
 {

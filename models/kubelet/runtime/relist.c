@@ -32,7 +32,7 @@ relist_is_newer(const PodWorker *self)
             sim_now(kubelet->base.sim) > self->synced_at + relist_time(kubelet));
 }
 
-/* The loop's pass: all pods that wait go on. Returns: FALSE: none is left */
+/* The loop's pass: all waiting pods go on. Returns: FALSE: no pod waits any longer */
 static gboolean
 relist_pass(void *data)
 {

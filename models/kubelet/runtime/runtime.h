@@ -10,7 +10,7 @@ struct PodRuntime {
     SimTicker *relist;
     SimEventId relist_soon; /* KVM-105; 0: none */
     uint16_t relist_label;  /* in the log of causes */
-    GPtrArray *images;      /* of const char *, interned: that the node has; NULL: none */
+    GPtrArray *images;      /* of const char *, interned: the node's images; NULL: none */
 };
 
 /* ---- pod-run.c: containers that end by themselves ---- */
@@ -45,7 +45,7 @@ void pod_run_redefine(PodWorker *worker);
 /* Returns: (borrowed): the definitions to start; and whether a start under way starts that one */
 const PodSpec *pod_run_spec(const PodWorker *worker);
 gboolean pod_run_starts(const PodWorker *worker, unsigned container);
-/* Whether containers were started anew since this was asked last: the status is to tell it. */
+/* Whether containers have restarted since the last call: the status has to tell it. */
 gboolean pod_run_take_news(PodWorker *worker);
 /* Returns: (borrowed) (nullable): Pod.restarts_alone */
 const char *pod_run_restarts_alone(const PodWorker *worker);

@@ -231,7 +231,8 @@ node_status_init(Kubelet *self)
     self->status_loop = sim_ticker_new(self->base.sim, &options);
     self->node_status->label = sim_label(self->base.sim, options.name);
     informer_add_handler(self->nodes, node_status_node_changed, self);
-    if (self->base.started_late) /* the Node's status is that of the life before (KVM-65) */
+    if (self->base
+            .started_late) /* the Node's status comes from the time before the restart (KVM-65) */
         sim_ticker_wake(self->status_loop);
 }
 

@@ -81,7 +81,7 @@ condition_set(PodCondition *condition,
     return TRUE;
 }
 
-/* A Running pod whose containers start anew (KVM-68) stays Running. */
+/* A Running pod whose containers restart (KVM-68) stays Running. */
 static gboolean
 phase_set(Pod *pod, PodPhase phase)
 {
@@ -217,7 +217,7 @@ new_report(const Kubelet *self, Plan *plan, const PodWorker *worker)
     return report;
 }
 
-/* Whether a patch would change something: else none is sent. A shallow copy will do: the edit
+/* Whether a patch would change something; otherwise none is sent. A shallow copy suffices: the edit
  * leaves owned members alone. */
 static gboolean
 is_news(const Object *stored, const PodReport *report)
@@ -318,7 +318,7 @@ worker_place(const void *worker, SimStream stream, uint64_t walk)
     return object_key_place(((const PodWorker *)worker)->key, stream, walk);
 }
 
-/* KVM-89: syncBatch() walks a map of all statuses and takes those that are new. */
+/* KVM-89: syncBatch() walks a map of all statuses and takes the new ones. */
 static void
 begin_round(Kubelet *self)
 {

@@ -9,7 +9,7 @@ struct StatusManager {
     gboolean reporting_pod;
     SimEventId report_retry; /* reports wait for it */
     GQueue reports;          /* workers whose status is to be written; by their report_link */
-    unsigned n_in_round;     /* the first of them, which this round writes (KVM-89) */
+    unsigned n_in_round;     /* the first status of the round, which it writes (KVM-89) */
 };
 
 /* With the kubelet; its reports go with their workers. */

@@ -14,9 +14,9 @@ void volume_operation_start(Kubelet *self, OperationName name, NodeVolume *volum
 
 /* ---- pending-operations.c ---- */
 
-/* Of several matches: one that runs, else one with an equal key, else the first. */
+/* If several match: a running one, otherwise one with an equal key, otherwise the first. */
 PendingOperation *pending_operation_find(const NodeVolume *volume, const PodMount *key);
-/* Behind those that the volume has. */
+/* Appended to the volume's operations. */
 PendingOperation *pending_operation_new(NodeVolume *volume, OperationName name);
 void pending_operation_remove(PendingOperation *self);
 /* Whether an operation runs that matches (volume, @mount's pod); NULL: any of the volume (OP-1) */

@@ -29,7 +29,7 @@ volume_operation_works_on(const NodeVolume *volume, const PodMount *mount)
     return FALSE;
 }
 
-/* Of several matches: one that runs, else one with an equal key, else the first. */
+/* If several match: a running one, otherwise one with an equal key, otherwise the first. */
 PendingOperation *
 pending_operation_find(const NodeVolume *volume, const PodMount *key)
 {

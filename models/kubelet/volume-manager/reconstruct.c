@@ -153,7 +153,7 @@ reconstruct_clean_up(Kubelet *self)
         VolumeDirectory *directory = disk->pdata[i - 1];
         if (!directory->failed)
             continue;
-        directory->failed = FALSE; /* one look is enough: a wanted volume is mounted anew */
+        directory->failed = FALSE; /* one look is enough: a wanted volume is mounted again */
         if (reconstruct_is_wanted(self, directory))
             continue;
         self->volume_manager->n_cleaned_up++;

@@ -62,7 +62,7 @@ void volume_manager_clear_errors(PodWorker *worker);
 
 extern const RuleTable kubelet_claim_rules, kubelet_volume_rules; /* KVM-24 */
 
-/* A pass of the loop: takes volumes out, then reads those of pods that were synced. */
+/* A pass of the loop: removes volumes, then reads the volumes of pods that were synced. */
 gboolean volume_populator_pass(void *kubelet);
 /* FLX-45: pods whose volumes had no plugin are read again. */
 void volume_populator_plugins_changed(Kubelet *self);
@@ -144,7 +144,7 @@ void volume_reconciler_on_node(void *kubelet, const Object *before, const Object
 /* ---- directories.c: a volume's directory in its pod's ---- */
 
 void volume_directory_add(Kubelet *self, const PodMount *mount);
-void volume_directory_remove(Kubelet *self, const PodMount *mount); /* none is fine */
+void volume_directory_remove(Kubelet *self, const PodMount *mount); /* TRUE if there are none */
 gboolean volume_directory_is_of(const VolumeDirectory *self, const PodMount *mount);
 /* Reads the path. Returns: FALSE: it is no volume's */
 gboolean volume_directory_parse(VolumeDirectory *self, Strings *strings);
@@ -153,7 +153,7 @@ gboolean volume_directory_parse(VolumeDirectory *self, Strings *strings);
 
 /* The disk has directories: nothing is unmounted before the Node and all pods have been read. */
 void reconstruct_begin(Kubelet *self);
-/* ... and they have been looked at. @some_failed: some of them could not be rebuilt */
+/* ... and have been looked at. @some_failed: some could not be rebuilt */
 void reconstruct_end(Kubelet *self, gboolean some_failed);
 /* All pods of the node are known. Returns: whether the populator has to read all of them */
 gboolean reconstruct_pods_are_known(Kubelet *self);

@@ -3,6 +3,7 @@
 # No side doors: a component touches the world through its plans and its informers only. Below a component's folder nobody calls
 # the API server or a driver, includes a private header of plans, clusters or clients, or names another component's process.
 . "${KVOLSIM_SRCDIR:?}/tests/repo/lib.sh"
+[ "${KVOLSIM_SANITIZERS:-no}" != yes ] || skip_all "the sources are the same"
 
 # Rooms that are no component.
 rooms='models/(api|apiserver|client|cluster|csi|metrics|plan|profiles|timing)/'

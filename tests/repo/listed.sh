@@ -3,6 +3,7 @@
 # Every source file is in the Makefile fragment of its own folder, and every fragment is included: a forgotten
 # file would neither be built nor tested.
 . "${KVOLSIM_SRCDIR:?}/tests/repo/lib.sh"
+[ "${KVOLSIM_SANITIZERS:-no}" != yes ] || skip_all "the sources are the same"
 
 tree_files sim models run serve cli tests | grep '\.[ch]$' >"$scratch/sources"
 tree_files sim models run serve cli tests | grep '/Makefile-[^/]*\.am$' >"$scratch/fragments"

@@ -4,6 +4,7 @@
 # Where it must be (the loop driver, the sweep's runner) a comment with `outside the model:` and the reason
 # stands on the line, or before the first line of code for the whole file.
 . "${KVOLSIM_SRCDIR:?}/tests/repo/lib.sh"
+[ "${KVOLSIM_SANITIZERS:-no}" != yes ] || skip_all "the sources are the same"
 
 tree_files sim models run | grep '\.[ch]$' | while read -r file; do
     code_of "$file" 'outside the model:' | grep -n . | sed "s|^|$file:|"

@@ -3,6 +3,7 @@
 # Every rule that code or tests name stands in docs/rules/: whoever reads "PVC-21.3" in a trace finds it there. Prints the share
 # of the books' rules that are named.
 . "${KVOLSIM_SRCDIR:?}/tests/repo/lib.sh"
+[ "${KVOLSIM_SANITIZERS:-no}" != yes ] || skip_all "the sources are the same"
 
 # The families of ids; a new one belongs here.
 families='ADC|API|CAP|CGO|CSI|CSP|DP|DS|EA|EHM|EPH|EVM|FLX|INT|JOB|KVM|LOC|MIG|NL|NODE|OP|PROT|PROV|PVC|REG|REL|RSZ|SCH|SEC|SEQ|SNAP|SRC|SREL|TIM|TOPO|VB|VF|VPL|WL'

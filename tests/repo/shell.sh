@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Every shell script parses, in the shell it asks for.
 . "${KVOLSIM_SRCDIR:?}/tests/repo/lib.sh"
+[ "${KVOLSIM_SANITIZERS:-no}" != yes ] || skip_all "the sources are the same"
 
 for file in $(tree_files); do
     [ -f "$file" ] || continue

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # What one person can hold in the head: folders, files, private headers and functions end somewhere.
 . "${KVOLSIM_SRCDIR:?}/tests/repo/lib.sh"
+[ "${KVOLSIM_SANITIZERS:-no}" != yes ] || skip_all "the sources are the same"
 
 tree_files sim models run serve cli tests | grep '\.[ch]$' | grep -v '^tests/bench/yardstick/' >"$scratch/files"
 

@@ -5,7 +5,7 @@
 build_packages='autoconf automake pkg-config gcc libc6-dev make libglib2.0-dev libglib2.0-dev-bin libjansson-dev
     libyaml-dev libgsl-dev libsqlite3-dev libmount-dev libblkid-dev libcmocka-dev libreadline-dev libarchive-dev gettext
     gnuplot-nox'
-check_packages="$build_packages clang clang-format git xz-utils e2fsprogs xfsprogs valgrind libsoup-3.0-dev
+check_packages="$build_packages clang lld clang-format git xz-utils e2fsprogs xfsprogs valgrind libsoup-3.0-dev
     curl python3 python3-kubernetes libgrpc-dev libprotobuf-c-dev protobuf-c-compiler python3-grpcio python3-grpc-tools"
 
 DEBIAN_FRONTEND=noninteractive

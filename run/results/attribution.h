@@ -96,6 +96,12 @@ json_t *attribution_json(const Attribution *self); /* (owned) */
 void attribution_append_table(const Attribution *self, GString *text);
 /* "12.5 ms", "3.10 s", "11.0 min" */
 const char *short_time(SimTime time, char *buffer, size_t size);
+
+static inline double
+report_seconds(SimTime time)
+{
+    return (double)time / (double)SIM_SECOND;
+}
 #define SHORT_TIME_BUFFER 32
 
 /* Appends the pods that took longest to start, the slowest first. */

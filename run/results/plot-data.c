@@ -19,12 +19,6 @@
 #define CLIENTS_MAX 7
 #define RATES_MAX 500
 
-static double
-plot_data_seconds(SimTime time)
-{
-    return (double)time / (double)SIM_SECOND;
-}
-
 /* In the C locale, whatever the user's locale. */
 static void
 append_number(GString *text, double number)
@@ -43,7 +37,7 @@ static void
 cell_short_time(GString *text, SimTime time)
 {
     if (!append_six_digits(text, (uint64_t)time, 1))
-        append_number(text, plot_data_seconds(time));
+        append_number(text, report_seconds(time));
 }
 
 /* ---- Where the time went ---- */
@@ -99,7 +93,7 @@ plot_waits(const Run *run, const Stages *stages, ResultFile *file)
         for (unsigned wait = WAIT_SCENARIO; wait < end; wait++) {
             row_item(file);
             append_number(file->text,
-                          plot_data_seconds(sums[wait]) / stages->samples[stage].values->len);
+                          report_seconds(sums[wait]) / stages->samples[stage].values->len);
         }
         row_end(file);
     }

@@ -153,12 +153,6 @@ slos_are_met(Slos *self, const Availability *availability)
 
 /* ---- Printing ---- */
 
-static double
-slos_seconds(SimTime time)
-{
-    return (double)time / (double)SIM_SECOND;
-}
-
 static json_t *
 json_of_stage(const SloResult *result)
 {
@@ -167,8 +161,8 @@ json_of_stage(const SloResult *result)
 
     return json_pack("{s:s, s:s*, s:s*, s:s*, s:f, s:f, s:o, s:i, s:i, s:b}", "stage", slo->stage,
                      "name", slo->name, "namespace", slo->namespace, "labels", slo->labels,
-                     "quantile", slo->quantile, "below", slos_seconds(slo->below), "value",
-                     has_value ? json_real(slos_seconds(result->value)) : json_null(), "count",
+                     "quantile", slo->quantile, "below", report_seconds(slo->below), "value",
+                     has_value ? json_real(report_seconds(result->value)) : json_null(), "count",
                      (int)result->count, "never", (int)result->n_never, "met", result->is_met);
 }
 

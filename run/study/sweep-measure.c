@@ -3,6 +3,7 @@
  * and availability. With batches, the passages after the warm-up are divided into equal parts by
  * their beginning. A value that a run does not have (no pod arrived) is missing and not 0. */
 
+#include "run/results/attribution.h"
 #include "run/results/availability.h"
 #include "sim/order.h"
 #include "sweep.h"
@@ -111,12 +112,6 @@ sweep_counts_requests(const Sweep *self)
 
 /* ---- Times of a stage ---- */
 
-static double
-sweep_measure_seconds(SimTime time)
-{
-    return (double)time / (double)SIM_SECOND;
-}
-
 /* @sample is not empty. */
 static double
 share_below(const SimSample *sample, SimTime below)
@@ -142,16 +137,16 @@ statistic_of(const SweepMeasure *measure, SimSample *sample)
         return found;
     switch (measure->statistic) {
     case STATISTIC_MEAN:
-        found.value = sweep_measure_seconds(sim_sample_mean(sample));
+        found.value = report_seconds(sim_sample_mean(sample));
         break;
     case STATISTIC_MIN:
-        found.value = sweep_measure_seconds(sim_sample_min(sample));
+        found.value = report_seconds(sim_sample_min(sample));
         break;
     case STATISTIC_MAX:
-        found.value = sweep_measure_seconds(sim_sample_max(sample));
+        found.value = report_seconds(sim_sample_max(sample));
         break;
     case STATISTIC_QUANTILE:
-        found.value = sweep_measure_seconds(sim_sample_quantile(sample, measure->quantile));
+        found.value = report_seconds(sim_sample_quantile(sample, measure->quantile));
         break;
     case STATISTIC_SHARE_BELOW:
         found.value = share_below(sample, measure->below);
@@ -307,8 +302,7 @@ observe_value(SweepValueKind value, const Run *run, const Totals *totals)
     case SWEEP_ALL_READY:
         if (totals->pods == 0 || totals->ready < totals->pods)
             return (SweepObservation){.is_missing = TRUE};
-        return sweep_measure_number(
-            sweep_measure_seconds(totals->last_ready - totals->first_created));
+        return sweep_measure_number(report_seconds(totals->last_ready - totals->first_created));
     case SWEEP_DRIVER_VOLUMES:
         for (unsigned i = 0; i < run_scenario(run)->n_drivers; i++)
             n_volumes += run_driver_volumes(run, i);

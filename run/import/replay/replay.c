@@ -193,12 +193,6 @@ simulate_others(Replay *self, GError **error)
 
 /* ---- Rows ---- */
 
-static double
-replay_seconds(SimTime time)
-{
-    return (double)time / (double)SIM_SECOND;
-}
-
 static void
 row_free(void *data)
 {
@@ -274,7 +268,7 @@ collect_values(Replay *self, GHashTable *rows, const GArray *values, ReplaySide 
     }
     for (unsigned i = 0; i < values->len; i++) {
         const ReplayValue *value = &g_array_index(values, ReplayValue, i);
-        double length = replay_seconds(value->to - value->from);
+        double length = report_seconds(value->to - value->from);
         ReplayRow *all = replay_find_row(self, rows, value->stage, NULL);
         ReplayRow *part = replay_find_row(self, rows, value->stage, value->workload);
         g_array_append_val(all->values[side], length);
@@ -288,7 +282,7 @@ collect_values(Replay *self, GHashTable *rows, const GArray *values, ReplaySide 
 static gboolean
 replay_is_about(double recorded, double low, double high, double tolerance)
 {
-    double slack = replay_seconds(REPLAY_RESOLUTION);
+    double slack = report_seconds(REPLAY_RESOLUTION);
 
     return recorded >= low / tolerance - slack && recorded <= high * tolerance + slack;
 }
@@ -436,9 +430,9 @@ pair_stage(Replay *self, unsigned replication, ReplayStage stage)
             .stage = stage,
             .object = recorded_objects(self->recorded)->pdata[value->object],
             .workload = value->workload,
-            .seconds = {replay_seconds(value->to - value->from),
-                        replay_seconds(other->to - other->from)                             },
-            .from = {replay_seconds(value->from),             replay_seconds(other->from)},
+            .seconds = {report_seconds(value->to - value->from),
+                        report_seconds(other->to - other->from)                             },
+            .from = {report_seconds(value->from),             report_seconds(other->from)},
             .simulated = match - 1,
             .value = place - 1
         };

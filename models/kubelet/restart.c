@@ -48,6 +48,7 @@ reconstruct_volumes(Kubelet *self)
 
     if (disk->len == 0)
         return;
+    volume_manager_ensure(self);
     reconstruct_begin(self);
     for (unsigned i = 0; i < disk->len; i++) {
         VolumeDirectory *directory = disk->pdata[i];

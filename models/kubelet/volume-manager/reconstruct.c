@@ -16,7 +16,6 @@
 void
 reconstruct_begin(Kubelet *self)
 {
-    volume_manager_ensure(self);
     self->volume_manager->awaits_node = self->volume_manager->awaits_populator = TRUE;
 }
 

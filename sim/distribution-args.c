@@ -35,7 +35,7 @@ typedef struct {
     ArgType type;
 } ArgInfo;
 
-/* A name means the same in every kind. */
+/* The names of all kinds; a name means the same in every kind. */
 static const ArgInfo arg_infos[] = {
     {"value",     ARG_TIME      },
     {"mean",      ARG_TIME      },

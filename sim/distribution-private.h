@@ -5,6 +5,7 @@
 
 /* What the kinds (distribution.c) and the reading of their arguments (distribution-args.c) share */
 
+/* Messages about a form name two arguments at most: a longer form needs other words there. */
 #define FORM_ARGS_MAX 2
 #define FORMS_MAX 4
 
@@ -58,8 +59,8 @@ struct SimDist {
     };
 };
 
-/* One way to write a kind: the arguments that go together, and how to read them. Bounds and shift
- * are known already. */
+/* One way to write a kind: the arguments that go together, each with a row in arg_infos of
+ * distribution-args.c, and how to read them. Bounds and shift are known already. */
 typedef struct {
     const char *args[FORM_ARGS_MAX];
     gboolean (*init)(SimDist *self, const double *values, const SimDistArg *list, GError **error);

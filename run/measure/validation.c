@@ -95,7 +95,7 @@ validation_judge(ValidationRow *row, unsigned number, const ValidationTolerance 
         !calibration_noise(tolerance->calibrations[0], tolerance->calibrations[1],
                            (CsiLatency)number, row->n[SIDE_REAL], &row->noise))
         return;
-    row->is_near = exp(fabs(log(ratio))) <= row->noise.ratio && row->ks <= row->noise.ks;
+    row->is_near = MAX(ratio, 1 / ratio) <= row->noise.ratio && row->ks <= row->noise.ks;
 }
 
 /* A latency without spread has no distribution function: instead, the part of the real samples that

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "sim/strings.h"
 #include <gio/gio.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "sim/strings.h"
 
 /* Compares the metrics.prom of a run with scrapes of real components: metrics RUN FILE.prom...
  *

@@ -80,10 +80,10 @@ if command -v "${CC:-cc}" >/dev/null; then
     echo 'int upper(void); int upper(void) { return 1; }' | "${CC:-cc}" -x c -c -o "$scratch/objects/run/world/run.o" -
     echo 'int upper(void); int lower(void); int lower(void) { return upper(); }' | "${CC:-cc}" -x c -c -o "$scratch/objects/sim/sim.o" -
     planted includes "no symbol is used against the arrow" sim/sim.c=upper true
-    mkdir -p "$scratch/objects/models/kubelet"
+    mkdir -p "$scratch/objects/models/kubelet/eviction"
     echo 'int top(void); int top(void) { return 1; }' | "${CC:-cc}" -x c -c -o "$scratch/objects/models/kubelet/kubelet.o" -
-    echo 'int top(void); int below(void); int below(void) { return top(); }' | "${CC:-cc}" -x c -c -o "$scratch/objects/models/kubelet/pressure.o" -
-    planted includes "inside rooms, as many arrows run up" "tests/repo/insides.txt=pressure uses kubelet" true
+    echo 'int top(void); int below(void); int below(void) { return top(); }' | "${CC:-cc}" -x c -c -o "$scratch/objects/models/kubelet/eviction/pressure.o" -
+    planted includes "inside rooms, as many arrows run up" "tests/repo/insides.txt=eviction/pressure uses kubelet" true
 
     (cd "$tree" && find sim models run serve cli -name '*.c') | sed 's/\.c$/.o/' | while read -r object; do
         mkdir -p "$scratch/objects/${object%/*}"

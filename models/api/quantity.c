@@ -273,7 +273,7 @@ quantity_write(const Quantity *self, char *buffer)
 }
 
 static Quantity
-quantity_quantity_of(int64_t value, unsigned nanos_per_unit, QuantityFormat format)
+quantity_from(int64_t value, unsigned nanos_per_unit, QuantityFormat format)
 {
     wide_uint magnitude = value < 0 ? -(wide_uint)value : (wide_uint)value;
 
@@ -283,7 +283,7 @@ quantity_quantity_of(int64_t value, unsigned nanos_per_unit, QuantityFormat form
 const char *
 quantity_format(int64_t value, char *buffer)
 {
-    Quantity quantity = quantity_quantity_of(value, NANOS_PER_UNIT, QUANTITY_BINARY);
+    Quantity quantity = quantity_from(value, NANOS_PER_UNIT, QUANTITY_BINARY);
 
     return quantity_write(&quantity, buffer);
 }
@@ -291,7 +291,7 @@ quantity_format(int64_t value, char *buffer)
 const char *
 quantity_format_decimal(int64_t value, char *buffer)
 {
-    Quantity quantity = quantity_quantity_of(value, NANOS_PER_UNIT, QUANTITY_DECIMAL);
+    Quantity quantity = quantity_from(value, NANOS_PER_UNIT, QUANTITY_DECIMAL);
 
     return quantity_write(&quantity, buffer);
 }
@@ -299,7 +299,7 @@ quantity_format_decimal(int64_t value, char *buffer)
 const char *
 quantity_format_milli(int64_t milli, char *buffer)
 {
-    Quantity quantity = quantity_quantity_of(milli, NANOS_PER_MILLI, QUANTITY_DECIMAL);
+    Quantity quantity = quantity_from(milli, NANOS_PER_MILLI, QUANTITY_DECIMAL);
 
     return quantity_write(&quantity, buffer);
 }

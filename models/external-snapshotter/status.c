@@ -77,12 +77,12 @@ typedef struct {
     gboolean clears_error;
     const char *group_handle;
     StringList *pairs; /* NULL: as they are */
-} StatusStatusEdit;
+} ContentStatusEdit;
 
 static gboolean
 status_set_status(Object *object, const void *data)
 {
-    const StatusStatusEdit *edit = data;
+    const ContentStatusEdit *edit = data;
     SnapshotContent *content = SNAPSHOT_CONTENT(object);
 
     content->handle = edit->handle;
@@ -104,12 +104,12 @@ static gboolean
 status_from(const SnapshotAnswer *answer,
             const SnapshotContent *now,
             SimTime start,
-            StatusStatusEdit *edit)
+            ContentStatusEdit *edit)
 {
     int64_t cut_ns = api_time_unix(start, answer->created_at);
     uint32_t readiness = answer->is_ready ? SNAPSHOT_READY : SNAPSHOT_NOT_READY;
 
-    *edit = (StatusStatusEdit){
+    *edit = (ContentStatusEdit){
         .handle = now->handle != NULL ? now->handle : answer->handle,
         .readiness = readiness,
         .created_ns = now->created_ns >= 0 ? now->created_ns : cut_ns,
@@ -203,7 +203,7 @@ static void
 decide_status(const void *data, Plan *plan)
 {
     const SnapshotterSync *sync = plan_notes(plan);
-    StatusStatusEdit *edit = plan_new_arg(plan, StatusStatusEdit);
+    ContentStatusEdit *edit = plan_new_arg(plan, ContentStatusEdit);
 
     plan_because(plan, "SNAP-44");
     if (plan_has_failed(plan)) {

@@ -53,12 +53,12 @@ typedef struct {
     SimTime created_at;
     VolumeError error;
     const char *group_name;
-} SnapshotControllerStatusStatusEdit;
+} SnapshotStatusEdit;
 
 static gboolean
 snapshot_controller_status_set_status(Object *object, const void *data)
 {
-    const SnapshotControllerStatusStatusEdit *edit = data;
+    const SnapshotStatusEdit *edit = data;
     VolumeSnapshot *snapshot = VOLUME_SNAPSHOT(object);
 
     snapshot->bound_content = edit->bound_content;
@@ -82,14 +82,13 @@ status_from(const SnapshotContent *content,
             const VolumeSnapshot *now,
             const char *group_name,
             SimTime start,
-            SnapshotControllerStatusStatusEdit *edit)
+            SnapshotStatusEdit *edit)
 {
     uint32_t readiness = content->readiness == SNAPSHOT_READY ? SNAPSHOT_READY : SNAPSHOT_NOT_READY;
     gboolean changes = FALSE;
 
-    *edit =
-        (SnapshotControllerStatusStatusEdit){now->bound_content, now->readiness, now->restore_bytes,
-                                             now->created_at,    now->error,     now->group_name};
+    *edit = (SnapshotStatusEdit){now->bound_content, now->readiness, now->restore_bytes,
+                                 now->created_at,    now->error,     now->group_name};
     if (edit->bound_content == NULL) {
         edit->bound_content = object_name(&content->meta);
         changes = TRUE;
@@ -151,8 +150,7 @@ decide_status(const void *data, Plan *plan)
     const SnapshotKinds *kinds = plan_kinds(plan);
     int step = plan_last_step(plan);
     const VolumeSnapshot *now = VOLUME_SNAPSHOT_CONST(plan_object(plan, step));
-    SnapshotControllerStatusStatusEdit *edit =
-        plan_new_arg(plan, SnapshotControllerStatusStatusEdit);
+    SnapshotStatusEdit *edit = plan_new_arg(plan, SnapshotStatusEdit);
     const char *key = plan_key(plan)->text;
 
     plan_because(plan, "SNAP-8");

@@ -413,10 +413,10 @@ load_once(const char *file,
 /* Reads JSON without positions first. If a position is needed, for a fault, a warning or an ignored
  * object, the files are read again with positions. */
 static Loader *
-scenario_scenario_load(const char *file,
-                       const ScenarioOptions *options,
-                       gboolean is_check,
-                       GPtrArray **faults)
+scenario_load_stages(const char *file,
+                     const ScenarioOptions *options,
+                     gboolean is_check,
+                     GPtrArray **faults)
 {
     g_autoptr(GHashTable) texts =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_bytes_unref);
@@ -436,7 +436,7 @@ scenario_scenario_load(const char *file,
 Scenario *
 scenario_load(const char *file, const ScenarioOptions *options, GPtrArray **faults)
 {
-    Loader *self = scenario_scenario_load(file, options, FALSE, faults);
+    Loader *self = scenario_load_stages(file, options, FALSE, faults);
 
     g_strlcpy(self->scenario.hash, g_checksum_get_string(self->checksum),
               sizeof self->scenario.hash);
@@ -454,7 +454,7 @@ scenario_load(const char *file, const ScenarioOptions *options, GPtrArray **faul
 Scenario *
 scenario_check(const char *file, const ScenarioOptions *options, GPtrArray **faults)
 {
-    return &scenario_scenario_load(file, options, TRUE, faults)->scenario;
+    return &scenario_load_stages(file, options, TRUE, faults)->scenario;
 }
 
 void

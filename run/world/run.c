@@ -120,7 +120,7 @@ has_no_scrape_before(const Run *self, SimTime scrape_at, SimTime end)
  * calls this after every change, so events are counted from report to report. Scrapes are no
  * events: observing changes nothing. */
 static gboolean
-run_run_until(Run *self, SimTime end)
+run_to(Run *self, SimTime end)
 {
     if (self->options.pace != NULL)
         return run_paced_until(self, end);
@@ -151,7 +151,7 @@ run_until_idle(Run *self)
 
     for (;;) {
         SimTime end = sim_time_add(milestones_last_change(self->milestones), idle_for);
-        if (!run_run_until(self, end))
+        if (!run_to(self, end))
             return FALSE;
         SimTime moved_end = sim_time_add(milestones_last_change(self->milestones), idle_for);
         if (moved_end == end && !workload_is_pending(self)) {
@@ -160,7 +160,7 @@ run_until_idle(Run *self)
             sim_run_until(self->sim, MAX(end, sim_now(self->sim)));
             return TRUE;
         }
-        if (moved_end == end && !run_run_until(self, sim_next_event_at(self->sim)))
+        if (moved_end == end && !run_to(self, sim_next_event_at(self->sim)))
             return FALSE;
     }
 }
@@ -168,13 +168,13 @@ run_until_idle(Run *self)
 RunEnd
 run_fire(Run *self, SimTime to)
 {
-    return run_run_until(self, to) ? RUN_DONE : RUN_INTERRUPTED;
+    return run_to(self, to) ? RUN_DONE : RUN_INTERRUPTED;
 }
 
 RunEnd
 run_advance(Run *self, SimTime to)
 {
-    if (!run_run_until(self, to))
+    if (!run_to(self, to))
         return RUN_INTERRUPTED;
     sim_run_until(self->sim, to);
     return RUN_DONE;
@@ -200,7 +200,7 @@ run_execute(Run *self)
     if (self->scenario->until_idle) {
         is_done = run_until_idle(self);
     } else {
-        is_done = run_run_until(self, self->scenario->until);
+        is_done = run_to(self, self->scenario->until);
         if (is_done)
             sim_run_until(self->sim, self->scenario->until);
     }

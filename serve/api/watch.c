@@ -34,12 +34,12 @@ typedef struct {
     gboolean wants_bookmarks, ends_initial, is_over, has_columns, bookmark_is_due;
     TableInclude include;
     gint64 ends_at, bookmark_at; /* us, of the machine's clock */
-} WatchWatch;
+} ServedWatch;
 
 static void
 watch_end(void *data)
 {
-    WatchWatch *self = data;
+    ServedWatch *self = data;
 
     store_unlisten(self->target->kind, self);
     g_ptr_array_remove_fast(self->target->api->watches, self);
@@ -54,7 +54,7 @@ watch_end(void *data)
 
 /* Returns: (owned): the object in the form that was asked for */
 static json_t *
-shaped(WatchWatch *self, json_t *object)
+shaped(ServedWatch *self, json_t *object)
 {
     const Target *target = self->target;
     json_t *copy = json_copy(object), *table;
@@ -78,7 +78,7 @@ shaped(WatchWatch *self, json_t *object)
 
 /* A line of JSON, or a frame of protobuf. @object: (taken) */
 static void
-append_shaped(WatchWatch *self, GString *text, const char *type, json_t *object)
+append_shaped(ServedWatch *self, GString *text, const char *type, json_t *object)
 {
     if (self->target->media == MEDIA_PROTOBUF) {
         g_autoptr(GByteArray) frame = g_byte_array_new();
@@ -96,13 +96,13 @@ append_shaped(WatchWatch *self, GString *text, const char *type, json_t *object)
 }
 
 static void
-append_event(WatchWatch *self, GString *text, const char *type, json_t *object)
+append_event(ServedWatch *self, GString *text, const char *type, json_t *object)
 {
     append_shaped(self, text, type, shaped(self, object));
 }
 
 static void
-append_bookmark(WatchWatch *self, GString *text)
+append_bookmark(ServedWatch *self, GString *text)
 {
     g_autofree char *version = g_strdup_printf("%" PRIu64, self->version);
     json_t *metadata = json_pack("{s:s, s:n}", "resourceVersion", version, "creationTimestamp");
@@ -120,7 +120,7 @@ append_bookmark(WatchWatch *self, GString *text)
 }
 
 static void
-append_gone(WatchWatch *self, GString *text)
+append_gone(ServedWatch *self, GString *text)
 {
     append_shaped(self, text, "ERROR",
                   status_format(410, "too old resource version: the watch was too slow, or came "
@@ -128,7 +128,7 @@ append_gone(WatchWatch *self, GString *text)
 }
 
 static gboolean
-is_in_view(const WatchWatch *self, json_t *object)
+is_in_view(const ServedWatch *self, json_t *object)
 {
     const Target *target = self->target;
 
@@ -147,7 +147,7 @@ is_in_view(const WatchWatch *self, json_t *object)
  * nothing
  */
 static const char *
-event_type(const WatchWatch *self, StoreChange *change)
+event_type(const ServedWatch *self, StoreChange *change)
 {
     gboolean is_seen = !change->is_gone && is_in_view(self, change->json);
     gboolean was_seen = FALSE;
@@ -177,7 +177,7 @@ form_of(const Target *target)
 
 /* Appends an event that may be kept at @line, or is kept there now. */
 static void
-append_kept(WatchWatch *self, GString *text, GBytes **line, const char *type, json_t *object)
+append_kept(ServedWatch *self, GString *text, GBytes **line, const char *type, json_t *object)
 {
     gsize length;
 
@@ -193,7 +193,7 @@ append_kept(WatchWatch *self, GString *text, GBytes **line, const char *type, js
 /* Most watches of a resource want the same lines: made once. With a selector the type may differ.
  */
 static void
-append_change(WatchWatch *self, GString *text, StoreChange *change)
+append_change(ServedWatch *self, GString *text, StoreChange *change)
 {
     const char *type = event_type(self, change);
 
@@ -211,7 +211,7 @@ append_change(WatchWatch *self, GString *text, StoreChange *change)
 }
 
 static void
-append_initial(WatchWatch *self, GString *text)
+append_initial(ServedWatch *self, GString *text)
 {
     const GPtrArray *objects = self->initial->objects;
 
@@ -232,7 +232,7 @@ append_initial(WatchWatch *self, GString *text)
 }
 
 static void
-append_changes(WatchWatch *self, GString *text)
+append_changes(ServedWatch *self, GString *text)
 {
     StoreKind *kind = self->target->kind;
 
@@ -253,7 +253,7 @@ append_changes(WatchWatch *self, GString *text)
 
 /* A bookmark ends what a watch sends first, and tells now and then how far it is. */
 static void
-append_due_bookmark(WatchWatch *self, GString *text)
+append_due_bookmark(ServedWatch *self, GString *text)
 {
     uint64_t behind = self->ends_initial ? self->present : self->target->kind->n_changes;
 
@@ -268,7 +268,7 @@ append_due_bookmark(WatchWatch *self, GString *text)
 static GBytes *
 watch_pull(void *data, gboolean *is_over)
 {
-    WatchWatch *self = data;
+    ServedWatch *self = data;
     GString *text = g_string_new(NULL);
 
     if (self->target->api->is_retired && !self->is_over) {
@@ -296,7 +296,7 @@ static const ExchangeStreamClass watch_class = {watch_pull, watch_end};
 static void
 on_change(void *data)
 {
-    WatchWatch *self = data;
+    ServedWatch *self = data;
 
     exchange_wake(self->target->exchange);
 }
@@ -309,7 +309,7 @@ on_second(void *data)
     gint64 now = g_get_monotonic_time();
 
     for (unsigned i = 0; i < api->watches->len; i++) {
-        WatchWatch *self = api->watches->pdata[i];
+        ServedWatch *self = api->watches->pdata[i];
         gboolean ends = !self->is_over && now >= self->ends_at;
         if (!ends && (!self->wants_bookmarks || now < self->bookmark_at))
             continue;
@@ -326,7 +326,7 @@ on_second(void *data)
 
 /* Returns: (owned): the name of the only object that is watched; NULL: there may be others */
 static char *
-only_name(const WatchWatch *self)
+only_name(const ServedWatch *self)
 {
     static const char by_name[] = "metadata.name=";
     const char *fields = self->selection.fields;
@@ -340,7 +340,7 @@ only_name(const WatchWatch *self)
 }
 
 static void
-list_initial(WatchWatch *self)
+list_initial(ServedWatch *self)
 {
     const Target *target = self->target;
     g_autofree char *name = only_name(self);
@@ -356,7 +356,7 @@ list_initial(WatchWatch *self)
 
 /* Where the watch begins. Returns: (owned): a refusal; NULL: it has begun */
 static json_t *
-find_start(WatchWatch *self)
+find_start(ServedWatch *self)
 {
     const Exchange *exchange = self->target->exchange;
     const char *text = exchange_query(exchange, "resourceVersion");
@@ -382,7 +382,7 @@ find_start(WatchWatch *self)
 }
 
 static void
-watch_start_timers(WatchWatch *self)
+watch_start_timers(ServedWatch *self)
 {
     const char *text = exchange_query(self->target->exchange, "timeoutSeconds");
     gint64 timeout_s = text == NULL ? 0 : g_ascii_strtoll(text, NULL, 10),
@@ -418,7 +418,7 @@ watch_begin(const Target *target)
         target_refuse(target, fault);
         return;
     }
-    WatchWatch *self = g_new0(WatchWatch, 1);
+    ServedWatch *self = g_new0(ServedWatch, 1);
     self->target = target_copy(target);
     self->labels = g_strdup(selection.labels);
     self->fields = g_strdup(selection.fields);

@@ -19,12 +19,12 @@ typedef struct {
     GPtrArray *labels;  /* set of "a,b,c" (owned): labels of its series, in order */
     GPtrArray *buckets; /* set of "0.1 0.25 +Inf" (owned) */
     GString *bounds;    /* of the series being read */
-} MetricsMetricsFamily;
+} ScrapedFamily;
 
 static void
 family_free(void *data)
 {
-    MetricsMetricsFamily *family = data;
+    ScrapedFamily *family = data;
 
     g_free(family->name);
     g_free(family->help);
@@ -36,7 +36,7 @@ family_free(void *data)
 }
 
 /* Returns: the family of a sample: its name without a histogram's suffix */
-static MetricsMetricsFamily *
+static ScrapedFamily *
 family_of(GHashTable *families, const char *sample, gsize length)
 {
     static const char *const suffixes[] = {"", "_bucket", "_sum", "_count"};
@@ -46,21 +46,21 @@ family_of(GHashTable *families, const char *sample, gsize length)
         if (!g_str_has_suffix(name, suffixes[i]))
             continue;
         g_autofree char *base = g_strndup(name, strlen(name) - strlen(suffixes[i]));
-        MetricsMetricsFamily *family = g_hash_table_lookup(families, base);
+        ScrapedFamily *family = g_hash_table_lookup(families, base);
         if (family != NULL)
             return family;
     }
     return NULL;
 }
 
-static MetricsMetricsFamily *
+static ScrapedFamily *
 add_family(GHashTable *families, const char *name)
 {
-    MetricsMetricsFamily *family = g_hash_table_lookup(families, name);
+    ScrapedFamily *family = g_hash_table_lookup(families, name);
 
     if (family != NULL)
         return family;
-    family = g_new0(MetricsMetricsFamily, 1);
+    family = g_new0(ScrapedFamily, 1);
     family->name = g_strdup(name);
     family->labels = g_ptr_array_new_with_free_func(g_free);
     family->buckets = g_ptr_array_new_with_free_func(g_free);
@@ -103,7 +103,7 @@ static void
 read_sample(GHashTable *families, const char *line)
 {
     gsize length = strcspn(line, "{ ");
-    MetricsMetricsFamily *family = family_of(families, line, length);
+    ScrapedFamily *family = family_of(families, line, length);
     g_autoptr(GString) names = g_string_new(NULL);
     g_autofree char *bound = line[length] == '{' ? read_labels(line + length + 1, names) : NULL;
 
@@ -135,7 +135,7 @@ metrics_read_file(GHashTable *families, const char *path)
         unsigned n = g_strv_length(words);
         if (n == 4 && g_str_equal(words[0], "#") &&
             (g_str_equal(words[1], "HELP") || g_str_equal(words[1], "TYPE"))) {
-            MetricsMetricsFamily *family = add_family(families, words[2]);
+            ScrapedFamily *family = add_family(families, words[2]);
             char **place = g_str_equal(words[1], "HELP") ? &family->help : &family->type;
             g_free(*place);
             *place = g_strdup(words[3]);
@@ -172,7 +172,7 @@ all_known(const char *name, const char *what, const GPtrArray *ours, GPtrArray *
 }
 
 static gboolean
-metrics_compare(const MetricsMetricsFamily *ours, const MetricsMetricsFamily *theirs)
+metrics_compare(const ScrapedFamily *ours, const ScrapedFamily *theirs)
 {
     gboolean is_same = same(ours->name, "HELP", ours->help, theirs->help);
 
@@ -204,7 +204,7 @@ main(int argc, char **argv)
     g_autofree char **names = (char **)g_hash_table_get_keys_as_array(ours, &n);
     qsort(names, n, sizeof *names, strings_compare);
     for (unsigned i = 0; i < n; i++) {
-        const MetricsMetricsFamily *theirs_too = g_hash_table_lookup(theirs, names[i]);
+        const ScrapedFamily *theirs_too = g_hash_table_lookup(theirs, names[i]);
         if (theirs_too == NULL)
             n_skipped++;
         else if (metrics_compare(g_hash_table_lookup(ours, names[i]), theirs_too))

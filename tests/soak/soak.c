@@ -49,7 +49,7 @@ typedef struct {
     GHashTable *done; /* seed -> itself: by the state file */
     unsigned n_worlds, n_passed, n_failed;
     gint64 progress_at;
-} SoakSoak;
+} SoakRun;
 
 static TrialWorld *
 world_of_seed(uint64_t seed)
@@ -108,7 +108,7 @@ shrink_world(const TrialWorld *world, const char *kind)
 }
 
 static void
-tell_smallest(const SoakSoak *self, const SoakJob *job, const Trial *trial)
+tell_smallest(const SoakRun *self, const SoakJob *job, const Trial *trial)
 {
     if (self->is_unshrunk || job->file != NULL)
         return;
@@ -127,7 +127,7 @@ tell_smallest(const SoakSoak *self, const SoakJob *job, const Trial *trial)
 
 /* ./check looks at many worlds, and repeats some of them. */
 static TrialChecks
-checks_of(const SoakSoak *self, uint64_t seed)
+checks_of(const SoakRun *self, uint64_t seed)
 {
     if (!self->is_quick)
         return TRIAL_ALL;
@@ -135,7 +135,7 @@ checks_of(const SoakSoak *self, uint64_t seed)
 }
 
 static void
-note_done(const SoakSoak *self, uint64_t seed, gboolean is_good)
+note_done(const SoakRun *self, uint64_t seed, gboolean is_good)
 {
     FILE *file = self->state_file == NULL ? NULL : fopen(self->state_file, "a");
 
@@ -146,7 +146,7 @@ note_done(const SoakSoak *self, uint64_t seed, gboolean is_good)
 }
 
 static void
-read_done(SoakSoak *self)
+read_done(SoakRun *self)
 {
     g_autofree char *text = NULL;
 
@@ -162,7 +162,7 @@ read_done(SoakSoak *self)
 }
 
 static void
-tell_progress(SoakSoak *self)
+tell_progress(SoakRun *self)
 {
     gint64 now = g_get_monotonic_time();
 
@@ -174,7 +174,7 @@ tell_progress(SoakSoak *self)
 }
 
 static void
-end_job(SoakSoak *self, SoakJob *job, int status)
+end_job(SoakRun *self, SoakJob *job, int status)
 {
     g_autoptr(Trial) trial = trial_finish(g_steal_pointer(&job->process), &status);
     gboolean is_good = trial->kind == NULL;
@@ -199,7 +199,7 @@ end_job(SoakSoak *self, SoakJob *job, int status)
 }
 
 static void
-wait_for_one(SoakSoak *self, SoakJob *jobs)
+wait_for_one(SoakRun *self, SoakJob *jobs)
 {
     int status;
     pid_t pid = waitpid(-1, &status, 0);
@@ -214,7 +214,7 @@ wait_for_one(SoakSoak *self, SoakJob *jobs)
 }
 
 static gboolean
-start_job(SoakSoak *self, SoakJob *jobs, const SoakJob *next)
+start_job(SoakRun *self, SoakJob *jobs, const SoakJob *next)
 {
     for (unsigned i = 0; i < self->n_jobs; i++)
         if (jobs[i].process == NULL) {
@@ -228,7 +228,7 @@ start_job(SoakSoak *self, SoakJob *jobs, const SoakJob *next)
 
 /* @files: NULL: random worlds */
 static void
-soak(SoakSoak *self, uint64_t first, char *const *files)
+soak(SoakRun *self, uint64_t first, char *const *files)
 {
     g_autofree SoakJob *jobs = g_new0(SoakJob, self->n_jobs);
     gboolean is_over = FALSE;
@@ -256,7 +256,7 @@ soak(SoakSoak *self, uint64_t first, char *const *files)
 
 /* Worlds that failed once. */
 static void
-try_corpus(SoakSoak *self)
+try_corpus(SoakRun *self)
 {
     static const char folder[] = KVOLSIM_SRCDIR "/tests/soak/corpus";
     g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
@@ -304,7 +304,7 @@ soak_look_at(const char *what, const char *word, gboolean polling)
 int
 main(int argc, char **argv)
 {
-    SoakSoak self = {
+    SoakRun self = {
         .n_jobs = g_get_num_processors(), .n_worlds = WORLDS_OF_CHECK, .is_quick = TRUE};
     const char *state = g_getenv("SOAK_STATE"); /* of make */
     uint64_t first = 1, number;

@@ -94,10 +94,10 @@ typedef struct {
     void (*report)(void *data, const char *text);
     void *data;
     gboolean is_clean;
-} CleanCleaning;
+} LoopCleaning;
 
 static void
-complain(CleanCleaning *self, const char *text)
+complain(LoopCleaning *self, const char *text)
 {
     self->is_clean = FALSE;
     if (self->report != NULL)
@@ -106,7 +106,7 @@ complain(CleanCleaning *self, const char *text)
 
 /* The tools of a killed process may hold its devices and its lock until they have died, too. */
 static gboolean
-may_try_again(const CleanCleaning *self, gint64 began_us)
+may_try_again(const LoopCleaning *self, gint64 began_us)
 {
     if (g_get_monotonic_time() - began_us >= self->wait_us)
         return FALSE;
@@ -115,7 +115,7 @@ may_try_again(const CleanCleaning *self, gint64 began_us)
 }
 
 static void
-clean_detach(CleanCleaning *self, const char *path, GError **error)
+clean_detach(LoopCleaning *self, const char *path, GError **error)
 {
     gint64 began_us = g_get_monotonic_time();
     g_autoptr(GError) why = NULL;
@@ -127,7 +127,7 @@ clean_detach(CleanCleaning *self, const char *path, GError **error)
 }
 
 static LoopLedger *
-open_ledger(const CleanCleaning *self, const char *state_dir, GError **error)
+open_ledger(const LoopCleaning *self, const char *state_dir, GError **error)
 {
     gint64 began_us = g_get_monotonic_time();
     g_autoptr(GError) why = NULL;
@@ -143,7 +143,7 @@ open_ledger(const CleanCleaning *self, const char *state_dir, GError **error)
 
 /* One kind at a time, last first: a device cannot go before its mounts. */
 static void
-take_back(CleanCleaning *self, const GPtrArray *entries, LoopDeed deed)
+take_back(LoopCleaning *self, const GPtrArray *entries, LoopDeed deed)
 {
     for (unsigned i = entries->len; i > 0; i--) {
         const LoopEntry *entry = entries->pdata[i - 1];
@@ -166,7 +166,7 @@ take_back(CleanCleaning *self, const GPtrArray *entries, LoopDeed deed)
 /* A file whose device could not be freed must stay: otherwise nobody would find the device
  * (LOOP-21). */
 static void
-take_back_files(CleanCleaning *self, const GPtrArray *entries)
+take_back_files(LoopCleaning *self, const GPtrArray *entries)
 {
     g_autoptr(GPtrArray) may_go = g_ptr_array_new();
 
@@ -181,7 +181,7 @@ take_back_files(CleanCleaning *self, const GPtrArray *entries)
 
 /* Folders with files of others stay, and are reported. */
 static void
-take_back_folders(CleanCleaning *self, const GPtrArray *entries)
+take_back_folders(LoopCleaning *self, const GPtrArray *entries)
 {
     take_back(self, entries, LOOP_FOLDER);
     for (unsigned i = 0; i < entries->len; i++) {
@@ -204,7 +204,7 @@ loop_remains_clean(const char *state_dir,
 {
     g_autoptr(GPtrArray) entries = loop_ledger_read(state_dir, NULL, error);
     unsigned n_strange;
-    CleanCleaning cleaning = {.wait_us = wait_us, .report = report, .data = data, .is_clean = TRUE};
+    LoopCleaning cleaning = {.wait_us = wait_us, .report = report, .data = data, .is_clean = TRUE};
 
     if (entries == NULL || !loop_device_permitted(error))
         return FALSE;

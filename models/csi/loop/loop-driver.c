@@ -148,7 +148,7 @@ do_call(LoopDriver *self, LoopDriverCall *call)
 }
 
 static void
-loop_loop_driver_work(void *data, void *user_data)
+loop_driver_call_in_thread(void *data, void *user_data)
 {
     LoopDriver *self = user_data;
     LoopDriverCheck check = do_call(self, data);
@@ -311,7 +311,7 @@ loop_driver_new(Sim *sim, Strings *strings, LoopBackend *backend, const LoopDriv
     self->ended = g_async_queue_new();
     if (options->workers > 0)
         self->workers =
-            g_thread_pool_new(loop_loop_driver_work, self, (int)options->workers, TRUE, NULL);
+            g_thread_pool_new(loop_driver_call_in_thread, self, (int)options->workers, TRUE, NULL);
     return self;
 }
 

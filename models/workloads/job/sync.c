@@ -515,7 +515,7 @@ decide_pods(const void *data, Plan *plan)
 }
 
 static void
-sync_sync_clear(void *data)
+job_sync_clear(void *data)
 {
     JobSync *sync = data;
 
@@ -540,7 +540,7 @@ job_sync_decide(const void *data, Plan *plan)
     /* JOB-4 */
     if (job == NULL || job_is_managed_elsewhere(JOB_CONST(job)) || job_is_finished(JOB_CONST(job)))
         return;
-    JobSync *sync = plan_new_notes(plan, JobSync, sync_sync_clear);
+    JobSync *sync = plan_new_notes(plan, JobSync, job_sync_clear);
     sync->job = JOB_CONST(object_ref(job));
     claimed_look(&sync->claimed, &(ClaimOptions){
                                      .owner = job,

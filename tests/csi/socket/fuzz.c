@@ -15,15 +15,15 @@ typedef struct {
     CsiPlugin *plugin;
     GPtrArray *words; /* names, ids and paths that were seen */
     unsigned n_sent, n_answered, n_ok, n_faults, n_cancelled;
-} FuzzFuzzer;
+} CsiFuzzer;
 
 typedef struct {
-    FuzzFuzzer *fuzzer;
+    CsiFuzzer *fuzzer;
     CsiMethod method;
 } FuzzSent;
 
 static unsigned
-fuzz_draw(FuzzFuzzer *self, unsigned n)
+fuzz_draw(CsiFuzzer *self, unsigned n)
 {
     return (unsigned)g_rand_int_range(self->random, 0, (gint32)n);
 }
@@ -40,7 +40,7 @@ die(const char *what)
 #define WORDS_MAX 200
 
 static void
-learn(FuzzFuzzer *self, const char *word)
+learn(CsiFuzzer *self, const char *word)
 {
     if (word == NULL || word[0] == '\0')
         return;
@@ -54,7 +54,7 @@ learn(FuzzFuzzer *self, const char *word)
 }
 
 static char *
-some_text(FuzzFuzzer *self)
+some_text(CsiFuzzer *self)
 {
     static const char *const odd[] = {"",         "../../etc/passwd", "/",    "/..", "a/b",
                                       "\xff\xfe", "\xc3\xa4",         "%s%n", "..",  "-1",
@@ -73,7 +73,7 @@ some_text(FuzzFuzzer *self)
 }
 
 static int64_t
-some_number(FuzzFuzzer *self)
+some_number(CsiFuzzer *self)
 {
     static const int64_t odd[] = {0,         1,         -1,      INT64_MAX,
                                   INT64_MIN, INT32_MAX, 1 << 30, INT64_C(1) << 40};
@@ -82,11 +82,11 @@ some_number(FuzzFuzzer *self)
                                    : (int64_t)fuzz_draw(self, 16);
 }
 
-static void fuzz_fill(FuzzFuzzer *self, ProtobufCMessage *message, unsigned depth);
+static void fuzz_fill(CsiFuzzer *self, ProtobufCMessage *message, unsigned depth);
 
 /* A value at @at, from the heap as protobuf-c frees it. */
 static void
-fill_value(FuzzFuzzer *self, const ProtobufCFieldDescriptor *field, void *at, unsigned depth)
+fill_value(CsiFuzzer *self, const ProtobufCFieldDescriptor *field, void *at, unsigned depth)
 {
     const ProtobufCMessageDescriptor *type = field->descriptor;
 
@@ -115,7 +115,7 @@ fill_value(FuzzFuzzer *self, const ProtobufCFieldDescriptor *field, void *at, un
 
 /* Most fields get something. */
 static void
-fuzz_fill(FuzzFuzzer *self, ProtobufCMessage *message, unsigned depth)
+fuzz_fill(CsiFuzzer *self, ProtobufCMessage *message, unsigned depth)
 {
     for (unsigned i = 0; i < message->descriptor->n_fields && depth < 8; i++) {
         const ProtobufCFieldDescriptor *field = &message->descriptor->fields[i];
@@ -142,7 +142,7 @@ fuzz_fill(FuzzFuzzer *self, ProtobufCMessage *message, unsigned depth)
 
 /* Returns: (owned) */
 static GByteArray *
-some_message(FuzzFuzzer *self, const ProtobufCMessageDescriptor *type)
+some_message(CsiFuzzer *self, const ProtobufCMessageDescriptor *type)
 {
     GByteArray *bytes = g_byte_array_new();
     ProtobufCMessage *message = malloc(type->sizeof_message);
@@ -191,7 +191,7 @@ check_both_ways(Strings *strings, CsiMethod method, const GByteArray *bytes)
 }
 
 static void
-learn_from(FuzzFuzzer *self, const json_t *value)
+learn_from(CsiFuzzer *self, const json_t *value)
 {
     const char *key;
     json_t *member;
@@ -209,7 +209,7 @@ static void
 fuzz_answered(void *data, CsiCode code, const char *text, const ProtobufCMessage *message)
 {
     g_autofree FuzzSent *sent = data;
-    FuzzFuzzer *self = sent->fuzzer;
+    CsiFuzzer *self = sent->fuzzer;
 
     self->n_answered++;
     if (code != CSI_OK) {
@@ -225,7 +225,7 @@ fuzz_answered(void *data, CsiCode code, const char *text, const ProtobufCMessage
 }
 
 static void
-send_one(FuzzFuzzer *self, Strings *strings)
+send_one(CsiFuzzer *self, Strings *strings)
 {
     CsiMethod method = (CsiMethod)fuzz_draw(self, CSI_N_METHODS);
     g_autoptr(GByteArray) bytes = some_message(self, csi_message_types(method)->request);
@@ -268,7 +268,7 @@ fuzz_load(const char *folder)
 }
 
 static void
-fuzz(FuzzFuzzer *self, unsigned rounds, int64_t until_us)
+fuzz(CsiFuzzer *self, unsigned rounds, int64_t until_us)
 {
     Strings *strings = strings_new();
 
@@ -298,8 +298,8 @@ main(int argc, char **argv)
     unsigned rounds = argc > 1 ? (unsigned)atoi(argv[1]) : 3000;
     unsigned seed = argc > 2 ? (unsigned)atoi(argv[2]) : 1;
     int64_t seconds = argc > 3 ? atoi(argv[3]) : 0;
-    FuzzFuzzer self = {.random = g_rand_new_with_seed(seed),
-                       .words = g_ptr_array_new_with_free_func(g_free)};
+    CsiFuzzer self = {.random = g_rand_new_with_seed(seed),
+                      .words = g_ptr_array_new_with_free_func(g_free)};
     const CsiPluginOptions options = {.scenario = scenario,
                                       .driver = &scenario->drivers[0],
                                       .node = "node-1",

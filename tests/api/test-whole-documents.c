@@ -538,8 +538,8 @@ TEST(nothing_is_dropped)
     if (walk.lost->len > 0)
         print_message("%s", walk.lost->str);
     assert_int_equal(walk.lost->len, 0);
-    assert_true(walk.n_taken > 10000);
-    assert_true(walk.n_reset > 400);
+    assert_true(walk.n_taken > ROUNDS * 10000 / 3);
+    assert_true(walk.n_reset > ROUNDS * 400 / 3);
     g_string_free(walk.lost, TRUE);
     g_string_free(walk.path, TRUE);
 }

@@ -61,9 +61,11 @@ tell_kinds(const char *folder)
     g_autoptr(GPtrArray) files = list_files(folder, SUFFIX, NULL);
     g_autoptr(GString) names = g_string_new(NULL);
 
+    for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++)
+        g_string_append_printf(names, "%s%s", i > 0 ? ", " : "", kinds[i].name);
     for (unsigned i = 0; files != NULL && i < files->len; i++)
         g_string_append_printf(names, ", %s", (const char *)files->pdata[i]);
-    return cli_bad_input("schema: there is no such kind of file (scenario, sweep%s)", names->str);
+    return cli_bad_input("schema: there is no such kind of file (%s)", names->str);
 }
 
 static ExitCode

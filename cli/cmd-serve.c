@@ -138,8 +138,8 @@ read_arguments(ServeCommand *self)
     return read_start(self) && read_listen(self) && read_token(self);
 }
 
-/* Joins the changes of both scenarios, of this scenario and of the seed into one list for an
- * engine. Returns: (borrowed): ends with NULL */
+/* Joins the settings of all engines, @more of one engine and the seed into one list. Returns:
+ * (borrowed): ends with NULL */
 static const char *const *
 join_sets(ServeCommand *self, char **more, const char *seed)
 {

@@ -617,7 +617,7 @@ api_parser_object(ApiParser *self, const json_t *manifest)
     if (!api_parser_expect(self, manifest, JSON_OBJECT) || !parse_kind(self, manifest, &type))
         return NULL;
     ObjectKey *key = parse_key(self, manifest, &type);
-    /* Without a table of keys the rest is only checked. */
+    /* If the key is faulty, the rest is checked all the same. */
     self->key = key != NULL ? key : objects_key(self->objects, type.kind, NULL, "-");
     gboolean has_told = self->told != NULL;
     unknown_fields_report(self, type_of_manifest(manifest, type.kind), manifest);

@@ -618,7 +618,7 @@ migrate(ApiParser *parser, const json_t *manifest, Object *object)
 
 /* ---- Volumes that stand in a pod ---- */
 
-/* Sources that the kubelet sets up at once, without a plugin. */
+/* Sources that need neither provisioning nor attaching: the kubelet sets them up at once. */
 static gboolean
 volume_is_plain(const char *plugin)
 {

@@ -189,12 +189,10 @@ inline_volume_of(const AttachVolume *volume)
 }
 
 static Object *
-new_attachment(const AttachDetachController *self, const AttachPair *pair)
+new_attachment(const AttachPair *pair)
 {
     Object *object = object_new(pair->attachment);
     Attachment *attachment = ATTACHMENT(object);
-
-    (void)self;
 
     attachment->attacher = pair->volume->driver;
     attachment->node_name = pair->node->name;
@@ -236,7 +234,7 @@ decide_attach(const void *data, Plan *plan)
     }
     plan_because(plan, "ADC-60");
     if (adc_find_attachment(self, pair) == NULL)
-        plan_create(plan, new_attachment(self, pair), PLAN_EXISTS_IS_FINE | PLAN_DECIDE);
+        plan_create(plan, new_attachment(pair), PLAN_EXISTS_IS_FINE | PLAN_DECIDE);
     plan_poll_growing(plan, ATTACH_POLL_FIRST, ATTACH_POLL_GROWTH, ATTACH_POLL_JITTER,
                       ATTACH_POLL_CAP, ATTACH_TIMEOUT, is_attached, PLAN_DECIDE | PLAN_WOKEN);
     plan_then(plan, decide_attach_result);

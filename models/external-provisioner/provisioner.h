@@ -24,9 +24,10 @@
 /* What a StorageClass asks of the driver. Freed with the provisioner only: plans point to it. */
 typedef struct {
     const StorageClass *class; /* (owned) */
-    StringMap *parameters; /* (owned): without the modes that the driver does not have (PROV-21) */
-    const char *fs_type;   /* interned; NULL: the driver's choice */
-    TopologyTerms allowed; /* allowedTopologies */
+    StringMap
+        *parameters;     /* (owned): without those that are for the provisioner itself (PROV-21) */
+    const char *fs_type; /* interned; NULL: the driver's choice */
+    TopologyTerms allowed;       /* allowedTopologies */
     const char *fs_type_error;   /* interned; NULL: it is sound. PROV-20.6 */
     const char *parameter_error; /* ... PROV-20.10 */
     gboolean names_secrets;      /* some parameter does; else nothing looks for secrets */

@@ -27,7 +27,7 @@ typedef struct {
     uint32_t attempts;   /* pops so far (SCH-21) */
     /* Both stay at UINT16_MAX. */
     uint16_t rejections; /* failed attempts that a plugin ended */
-    uint16_t errors;     /* failed attempts since the last move; an error ends the count */
+    uint16_t errors;     /* failed attempts since the last rejection: an error ended each */
     uint32_t unschedulable_plugins; /* set of plugins that rejected it last time: 1 << PluginId */
     gboolean gated;
     QueuePlace place;

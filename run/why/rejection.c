@@ -79,7 +79,7 @@ rejection_is_used(Question *self, const Volume *volume, const NodeInfo *node)
     return FALSE;
 }
 
-/* A volume without a pod keeps its device, too: finds what keeps the first such volume on the node.
+/* A volume without a pod takes up a place of the node, too: finds what keeps the first one there.
  */
 static gboolean
 ask_remains(Question *self, const NodeInfo *node, const char *driver)

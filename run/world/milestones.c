@@ -524,8 +524,8 @@ object_of_call(const Milestones *self, const CsiCallRecord *call)
     return volume_names_of_id(self->names, call->driver, request->volume_id);
 }
 
-/* The milestones that an attach or detach call stands for, if a VolumeAttachment is not told of it.
- * @attach, @detach: the milestone of each method */
+/* A plugin in the controller's own process has no VolumeAttachment that would tell these
+ * milestones: its calls do. @attach, @detach: the milestone of each method */
 static void
 add_in_process(Milestones *self,
                const ObjectKey *object,

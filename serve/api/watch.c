@@ -30,7 +30,7 @@ typedef struct {
     WatchStart *initial;   /* (owned): sent first; NULL: nothing is left of it */
     unsigned n_initial;    /* objects of it that are done */
     uint64_t present;      /* the next change when it began: what it sends first ends there */
-    GQuark form;           /* the hash of events that other watches share; 0: no other watch does */
+    GQuark form; /* watches of the same form share the lines of their events; 0: it shares none */
     gboolean wants_bookmarks, ends_initial, is_over, has_columns, bookmark_is_due;
     TableInclude include;
     gint64 ends_at, bookmark_at; /* us, of the machine's clock */

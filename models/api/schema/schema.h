@@ -44,8 +44,8 @@ struct SchemaType {
     const SchemaField *fields;   /* of a struct, or known members of a custom resource's map: in the
                                     order of names; ends with a NULL name */
     const char *const *keys;     /* SCHEMA_KEYED: ends with NULL */
-    const SchemaField *choices;  /* of SCHEMA_ANY: the types that the value may have; protobuf tells
-                                    them apart; NULL: the message holds its JSON */
+    const SchemaField *choices;  /* of SCHEMA_ANY: one of these fields holds the value in protobuf;
+                                    ends with a NULL name. NULL: the message holds its JSON */
     const char *const *words;    /* of a string: an enumeration; ends with NULL. NULL: any */
     const char *patch_merge_key; /* of a list of structs with patchStrategy merge; else NULL */
     gboolean patch_merges;       /* patchStrategy merge: items are added, not replaced */

@@ -16,7 +16,7 @@
 
 /* ---- Matching ---- */
 
-/* Of the conditions that a pod has in this model. */
+/* Knows the conditions that pods have in this model; others are absent. */
 static uint32_t
 condition_status(const Pod *pod, const char *type)
 {

@@ -31,7 +31,7 @@ struct CsiModelledDriver {
     GPtrArray *all_groups;     /* (owned) */
     SimLog *all_volumes;       /* of BackendVolume * (owned), also of deleted ones */
     GPtrArray *all_snapshots;  /* ... (owned) */
-    GQueue waiting;            /* of ModelledCall: calls that wait for the lock */
+    GQueue waiting;            /* of ModelledCall: each waits until another call releases a lock */
     GQueue volumes, snapshots; /* existing ones, in the order of creation */
     uint64_t last_sequence;
     SumBytes used_bytes;

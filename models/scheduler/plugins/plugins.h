@@ -69,7 +69,7 @@ typedef struct {
 typedef struct {
     const char *driver;
     uint32_t n_volumes;
-    gboolean is_shared; /* some pod uses one of its volumes already */
+    gboolean is_shared; /* another pod uses one of these volumes already */
     gboolean is_needed; /* on the node (VF-93) */
     const char *csi;    /* the driver that takes the plugin's volumes over; else @driver */
     const struct InTreePlugin *plugin; /* of either name; NULL: none */

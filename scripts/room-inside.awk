@@ -115,7 +115,7 @@ function draw_arrow(user, target,    x, y, down) {
         down ? row[target] - 1 : row[target] + box_height + 1, down ? weak : strong, down ? "1.2" : "1.6", down ? "down" : "up"
 }
 function picture(    i, k, width, height, folder, last, shade, pass) {
-    step_x = 22; step_y = 26; box_height = 20; box_width = 190; margin = 12; weak = "#9fb0c0"; strong = "#c0392b"
+    step_x = 22; step_y = 26; box_height = 20; box_width = 240; margin = 12; weak = "#9fb0c0"; strong = "#c0392b"
     width = 2 * margin + (n - 1) * step_x + box_width + 60
     height = 2 * margin + n * step_y
     for (k = 1; k <= n; k++) {
